@@ -20,7 +20,7 @@ export interface Recipient {
   readonly from: LetterSender
 }
 
-export type LetterKind = 'code' | 'password' | 'invitation' | 'join'
+export type LetterKind = 'code' | 'password' | 'sign_up' | 'invitation' | 'join'
 
 /**
  * A message that a person has just asked for, and can ask for again. It is not put into the outbox, which would store
@@ -49,6 +49,7 @@ export interface LetterPorts {
 const SUBJECTS: Readonly<Record<LetterKind, Label>> = {
   code: { en: 'Your code', ru: 'Ваш код' },
   password: { en: 'A new password', ru: 'Новый пароль' },
+  sign_up: { en: 'Confirm your e-mail', ru: 'Подтвердите почту' },
   invitation: { en: 'An invitation', ru: 'Приглашение' },
   join: { en: 'An invitation', ru: 'Приглашение' },
 }
@@ -64,6 +65,11 @@ function textOf({ kind, secret }: Letter): Label {
       return {
         en: `With this link you choose a new password. It works once, for an hour:\n\n${secret}\n\nIf you have not asked for it, do nothing: your password stays.`,
         ru: `По этой ссылке можно задать новый пароль. Она работает один раз, в течение часа:\n\n${secret}\n\nЕсли вы её не запрашивали, ничего не делайте: пароль останется прежним.`,
+      }
+    case 'sign_up':
+      return {
+        en: `With this link you confirm your e-mail and choose a password. It is good for a day:\n\n${secret}\n\nIf you have not asked for it, do nothing: no account is opened.`,
+        ru: `По этой ссылке вы подтвердите почту и зададите пароль. Она действует сутки:\n\n${secret}\n\nЕсли вы её не запрашивали, ничего не делайте: аккаунт не будет открыт.`,
       }
     case 'invitation':
       return {
@@ -175,7 +181,7 @@ export interface MailedLink {
   /** null = the person has chosen no language, so the letter has both. */
   readonly language: Language | null
   /** `join`: an invitation to an account. */
-  readonly kind: 'password' | 'invitation' | 'join'
+  readonly kind: 'password' | 'sign_up' | 'invitation' | 'join'
   readonly from: LetterSender
 }
 

@@ -186,7 +186,11 @@ export const SETTINGS = {
     as: 'signup',
     kind: 'choice',
     label: { en: 'Sign-up in the console', ru: 'Регистрация в консоли' },
-    options: { open: { en: 'open', ru: 'открыта' }, closed: { en: 'closed', ru: 'закрыта' } },
+    options: {
+      open: { en: 'open', ru: 'открыта' },
+      confirmed: { en: 'open, by a link to the e-mail', ru: 'открыта, по ссылке на почту' },
+      closed: { en: 'closed', ru: 'закрыта' },
+    },
     fallback: null,
   },
 } as const satisfies Readonly<Record<string, SettingRow>>

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConsoleClient, PASSWORD, signedUp } from '../harness/console-client.ts'
-import { gateway } from '../harness/gateway.ts'
+import { DAY_MS } from '../../src/base/time.ts'
+import { gateway, movingGateway } from '../harness/gateway.ts'
 import { mailSettings, startMailServer, type MailServer } from '../harness/mail-server.ts'
 import { until } from '../harness/patience.ts'
 
@@ -112,6 +113,48 @@ test('a mailbox gets three links an hour, and an address asks twenty times, with
   const { email: other } = await signedUp(tollgate)
   assert.equal((await ask(stranger, other)).status, 429)
   assert.equal(mail.received.filter(({ to }) => to.includes(email)).length, 3)
+})
+
+test('sign-up that is confirmed takes a link to the e-mail: who is known gets one to a new password, with the same answer', async () => {
+  const server = await movingGateway({ env: { ...mailSettings(mail), TOLLGATE_PUBLIC_URL: PUBLIC_URL } })
+  const { email: known } = await signedUp(server)
+  const setting = (signup: string): ReturnType<typeof server.admin> =>
+    server.admin('PATCH', '/admin/v1/settings', { signup })
+  assert.equal((await setting('confirmed')).status, 200)
+  const stranger = new ConsoleClient(server)
+  assert.equal((await stranger.get('session')).body.service.signup, 'confirmed')
+  const unproven = await stranger.post('sign-up', { email: 'new@example.com', password: PASSWORD })
+  assert.deepEqual([unproven.status, unproven.body.error.metadata.reason], [403, 'sign_up_by_mail'])
+  const answers = []
+  for (const address of ['New@Example.com', known])
+    answers.push((await stranger.post('sign-up/link', { email: address, language: 'ru' })).text)
+  assert.deepEqual(answers, ['{"accepted":true}', '{"accepted":true}'])
+  const token = await tokenFor('new@example.com')
+  assert.equal(
+    mail.received.findLast(({ to }) => to.includes('new@example.com'))?.headers.get('subject'),
+    'Подтвердите почту',
+  )
+  const other = await stranger.post('setup/check', { token: await tokenFor(known) })
+  assert.deepEqual(other.body, { purpose: 'password', email: known, code_required: false })
+  assert.deepEqual((await stranger.post('setup/check', { token })).body, {
+    purpose: 'sign_up',
+    email: 'new@example.com',
+    code_required: false,
+  })
+  assert.equal((await server.admin('GET', '/admin/v1/users?query=new@example.com')).body.total, 0, 'not yet')
+  assert.equal((await stranger.post('setup', { token, password: 'short' })).status, 400)
+  const forged = `${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`
+  assert.equal((await stranger.post('setup', { token: forged, password: PASSWORD })).status, 403)
+  const made = await stranger.post('setup', { token, password: PASSWORD, email: 'other@example.com' })
+  assert.deepEqual([made.status, made.body.profile?.email, made.body.profile?.role], [201, 'new@example.com', 'user'])
+  assert.match(made.body.profile.account_id, /^acc_/)
+  assert.equal((await new ConsoleClient(server).post('setup', { token, password: PASSWORD })).status, 409)
+  await stranger.post('sign-up/link', { email: 'late@example.com' })
+  const late = await tokenFor('late@example.com')
+  server.clock.advance(DAY_MS)
+  assert.equal((await stranger.post('setup', { token: late, password: PASSWORD })).status, 403)
+  await setting('closed')
+  assert.equal((await stranger.post('sign-up/link', { email: 'late@example.com' })).status, 403)
 })
 
 test('an invited operator gets the link in both languages, and the answer says so', async () => {

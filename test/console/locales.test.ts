@@ -241,6 +241,7 @@ const REFUSALS: Readonly<Record<RefusalReason, true>> = {
   session_stale: true,
   sign_in_first: true,
   sign_in_late: true,
+  sign_up_by_mail: true,
   sign_up_closed: true,
   token_name_taken: true,
   totp_needed: true,

@@ -1,9 +1,19 @@
 import { Passwords } from '../../access/passwords.ts'
 import type { Principal } from '../../access/principal.ts'
-import type { Route } from '../../http/edge.ts'
+import type { Reply, Route } from '../../http/edge.ts'
+import type { MailedLink } from '../../notices/letters.ts'
+import type { LinkBody } from './session-contract.ts'
 import { noticeRoutes } from './notices.ts'
 import { fileRoutes } from './files.ts'
-import { type SetUpRequest, type SignOnConfig, type SingleSignOn, identityRoutes, setUp } from './people.ts'
+import {
+  type SetUpRequest,
+  type SignOnConfig,
+  type SingleSignOn,
+  identityRoutes,
+  refuseClosedSignUp,
+  setUp,
+  signUpToken,
+} from './people.ts'
 import { keyRoutes, managementKeyRoutes } from './keys.ts'
 import { ledgerPage, statement, summary } from './summary.ts'
 import { logPage, logRow, refusalPage } from './log.ts'
@@ -118,7 +128,7 @@ function cabinetRoutes(
     ...joinRoutes(ports, signOn?.name ?? null),
     ...memberRoutes(ports),
     ...(signOn?.routes ?? []),
-    ...passwordResetRoutes(ports),
+    ...mailedLinkRoutes(ports),
     ...identityRoutes(ports, signOn),
     ...profileRoutes(ports),
     ...totpRoutes(ports),
@@ -190,26 +200,36 @@ function readable(code: string): string {
   return code.replaceAll(/[\s-]/g, '').toUpperCase().replaceAll('O', '0').replaceAll(/[IL]/g, '1')
 }
 
-/** A link for a forgotten password, by e-mail. Neither the answer nor its time shows whether there is such a user. */
-function passwordResetRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
+/**
+ * Links by e-mail: for a forgotten password, and to sign up. Neither the answer nor its time shows whether there is
+ * such a user.
+ */
+function mailedLinkRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
+  const mail = async (call: CabinetCall, given: LinkBody, kind: 'password' | 'sign_up'): Promise<Reply> => {
+    const link = { email: readEmail(given.email), language: given.language ?? null, kind, from: null }
+    if (ports.mailedLinks === null) throw reasonError('mail_unset')
+    await ports.access.bounds.take('resets', ipKey(call.clientIp))
+    // The answer must not wait for work that depends on the user.
+    setImmediate(() => {
+      sendLink(ports, link, call.clientIp).catch((thrown: unknown) =>
+        ports.notice(`A link was not made: ${thrownMessage(thrown)}`),
+      )
+    })
+    return { status: 202, body: { accepted: true } }
+  }
   return [
-    openRoute('POST /cabinet/v1/password-reset', async (call, read) => {
-      const email = readEmail(read().email)
-      if (ports.mailedLinks === null) throw reasonError('mail_unset')
-      await ports.access.bounds.take('resets', ipKey(call.clientIp))
-      // The answer must not wait for work that depends on the user.
-      setImmediate(() => {
-        sendLink(ports, email, call.clientIp).catch((thrown: unknown) =>
-          ports.notice(`A password link was not made: ${thrownMessage(thrown)}`),
-        )
-      })
-      return { status: 202, body: { accepted: true } }
+    openRoute('POST /cabinet/v1/password-reset', (call, read) => mail(call, read(), 'password')),
+    openRoute('POST /cabinet/v1/sign-up/link', (call, read) => {
+      refuseClosedSignUp(ports)
+      return mail(call, read(), 'sign_up')
     }),
   ]
 }
 
-async function sendLink(ports: CabinetPorts, email: string, ip: string): Promise<void> {
+async function sendLink(ports: CabinetPorts, link: MailedLink, ip: string): Promise<void> {
+  const { email, kind } = link
   const user = await ports.store.users.findByEmail(email)
+  if (user === null && kind === 'sign_up') await ports.mailedLinks?.send(link, () => signUpToken(ports, email))
   // A user without a password came by single sign-on, or has a link already.
   if (user === null || user.disabled || user.passwordHash === null) return
   await ports.mailedLinks?.send({ email, language: user.language, kind: 'password', from: null }, async () => {

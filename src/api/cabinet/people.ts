@@ -3,14 +3,19 @@ import { identitiesOf, identityNamed, takeIdentity } from '../../access/identiti
 import type { Principal } from '../../access/principal.ts'
 import { readEmail } from '../../base/mail-address.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
+import { DAY_MS } from '../../base/time.ts'
+import { ipKey } from '../../http/client-ip.ts'
 import type { Route } from '../../http/edge.ts'
 import { type NewUser, type SetupTokenClaim, type UserRecord, emailTaken } from '../../store/people/user-store.ts'
 import { recordEvent } from '../records/ports.ts'
 import { type OwnProof, proofOf, proveOwner } from './own-proof.ts'
 import { type CabinetCall, type CabinetPorts, type Visit, visitReply, visitRoute } from './ports.ts'
-import { proveSecondFactor } from './sign-in.ts'
+import { openTicket, proveSecondFactor, sealTicket } from './sign-in.ts'
 
 const ID_LETTERS = 16
+
+const SIGN_UP_MS = DAY_MS
+const SIGN_UP_PURPOSE = 'cabinet/sign-up-link/v1'
 
 type PeoplePorts = Pick<CabinetPorts, 'store' | 'passwords' | 'clock' | 'ids' | 'catalog' | 'signupDefault'>
 
@@ -30,10 +35,39 @@ export function refuseClosedSignUp(ports: PeoplePorts): void {
 }
 
 function isSignUpOpen({ catalog, signupDefault }: PeoplePorts): boolean {
-  return (catalog.current().settings.signup ?? signupDefault) === 'open'
+  return (catalog.current().settings.signup ?? signupDefault) !== 'closed'
+}
+
+/** How strangers sign up with a password: at once, by a link to their e-mail (where mail is sent), or not at all. */
+export function signUpWay({
+  catalog,
+  signupDefault,
+  mailedLinks,
+}: Pick<CabinetPorts, 'catalog' | 'signupDefault' | 'mailedLinks'>): 'open' | 'confirmed' | 'closed' {
+  const way = catalog.current().settings.signup ?? signupDefault
+  return way === 'confirmed' && mailedLinks === null ? 'closed' : way
+}
+
+/** The token of a link that proves an e-mail. Nothing is stored for who has only asked. */
+export function signUpToken({ cipher, clock }: CabinetPorts, email: string): string {
+  return sealTicket(cipher, SIGN_UP_PURPOSE, [email, clock.now() + SIGN_UP_MS])
+}
+
+/** The e-mail that a link proves; null = the link is for something else. */
+export function provenEmail(ports: CabinetPorts, token: string): string | null {
+  const [email, untilMs] = openTicket(ports.cipher, SIGN_UP_PURPOSE, token)
+  if (email === undefined) return null
+  if (Number(untilMs) <= ports.clock.now()) throw badLink()
+  refuseClosedSignUp(ports)
+  return email
 }
 
 type Person = Pick<NewUser, 'email' | 'name' | 'passwordHash' | 'language' | 'oidc'>
+
+interface SignUpPerson extends Partial<Pick<Person, 'name' | 'language'>> {
+  readonly email: string
+  readonly password: string
+}
 
 /** A new user with an account of their own. */
 export async function signUp(ports: PeoplePorts, person: Person, ip: string): Promise<UserRecord> {
@@ -111,6 +145,8 @@ export async function setUp(
   { token, email, password, code }: SetUpRequest,
   call: CabinetCall,
 ): Promise<UserRecord> {
+  const proven = provenEmail(ports, token)
+  if (proven !== null) return signUpWithPassword(ports, call, { email: proven, password })
   // The link is checked before the password is hashed: a stranger must not be able to cause that much work.
   const { claim: found, user } = await checkLink(ports, token)
   const address = user?.email ?? readEmail(email ?? '')
@@ -132,6 +168,18 @@ export async function setUp(
     ready.id,
   )
   return withAccount(ports, ready)
+}
+
+/** A new customer with a password. */
+export async function signUpWithPassword(
+  ports: CabinetPorts,
+  call: CabinetCall,
+  { email, password, name = email, language = null }: SignUpPerson,
+): Promise<UserRecord> {
+  ports.passwords.check('password', password, [email, email.split('@')[0] ?? ''])
+  await ports.access.bounds.take('sign_ups', ipKey(call.clientIp))
+  const passwordHash = await ports.passwords.hash(password)
+  return signUp(ports, { email, name, passwordHash, language, oidc: null }, call.clientIp)
 }
 
 function badLink(): Error {

@@ -152,7 +152,7 @@ export type RouteScope = MemberScope | 'self'
 /** Routes of the contract that need no session. */
 export type OpenRoute =
   | 'GET /cabinet/v1/session'
-  | `POST /cabinet/v1/${'sign-up' | 'sign-in' | 'sign-in/code' | 'password-reset' | 'setup' | 'setup/check' | 'invitations/check' | 'invitations/join'}`
+  | `POST /cabinet/v1/${'sign-up' | 'sign-up/link' | 'sign-in' | 'sign-in/code' | 'password-reset' | 'setup' | 'setup/check' | 'invitations/check' | 'invitations/join'}`
 export type SessionRoute = Exclude<keyof CabinetApi, OpenRoute>
 
 /** The scope that each route of a session needs. A route without a row does not compile. */

@@ -46,7 +46,7 @@ export type Role = Static<typeof Role>
 export const ServiceFacts = object(
   {
     version: text(),
-    signup: oneOf(['open', 'closed']),
+    signup: oneOf(['open', 'confirmed', 'closed'], '`confirmed`: by a link to the e-mail (`sign-up/link`).'),
     oidc: nullable(
       object(
         { name: text(), start: only('/cabinet/v1/oidc/start') },
@@ -162,7 +162,7 @@ export const CodeSignInBody = body({ ticket: filled('', SECRET_CHARS_MAX), code:
 export type CodeSignInBody = Static<typeof CodeSignInBody>
 export const LinkCheckBody = body({ token: filled('Of the link.', SECRET_CHARS_MAX) })
 export const LinkCheck = object({
-  purpose: oneOf(['first_administrator', 'administrator', 'password']),
+  purpose: oneOf(['first_administrator', 'administrator', 'password', 'sign_up']),
   email: nullable(text('null = it is asked for.')),
   code_required: flag(),
 })
@@ -180,7 +180,8 @@ export const ProfilePatch = body({
   theme: optional(nullable(Theme)),
 })
 export type ProfilePatch = Static<typeof ProfilePatch>
-export const PasswordResetBody = body({ email: filled() })
+export const LinkBody = body({ email: filled('', SECRET_CHARS_MAX), language: optional(nullable(Language)) })
+export type LinkBody = Static<typeof LinkBody>
 
 export const PasswordBody = body({
   current_password: optional(nullable(PASSWORD)),
@@ -210,12 +211,21 @@ const PROOF = { password: 'seven quiet lanterns' }
 export const SESSION_ROUTES = {
   'GET /cabinet/v1/session': { summary: 'Says who is signed in. Open to anybody.', answer: SessionState },
   'POST /cabinet/v1/sign-up': {
-    summary: 'Makes a user with an account, and signs in. 403 while closed; 409 for a known e-mail.',
+    summary: 'Makes a user with an account, and signs in. 403 while closed or `confirmed`; 409 for a known e-mail.',
     body: SignUpBody,
     answer: SignedIn,
     status: 201,
     errors: ['access_denied', 'conflict', 'rate_limit_exceeded'],
     example: { body: { email: 'ann@example.com', password: 'seven quiet lanterns' } },
+  },
+  'POST /cabinet/v1/sign-up/link': {
+    summary:
+      'Mails a link (`/setup?token=…`, good for a day) that proves the e-mail and makes the user. Somebody who is known gets a link to a new password; the answer is the same. 403 while sign-up is closed or no mail is sent; 429 after 20 in an hour from one address.',
+    body: LinkBody,
+    answer: object({ accepted: only(true) }),
+    status: 202,
+    errors: ['access_denied', 'rate_limit_exceeded'],
+    example: { body: { email: 'ann@example.com' } },
   },
   'POST /cabinet/v1/sign-in': {
     summary:
@@ -235,7 +245,7 @@ export const SESSION_ROUTES = {
   'POST /cabinet/v1/password-reset': {
     summary:
       'Mails a link for a forgotten password, good once and for an hour. The answer is the same whether there is such a user. 403 where no mail is sent; 429 after 20 in an hour from one address. A mailbox gets 3 in an hour.',
-    body: PasswordResetBody,
+    body: LinkBody,
     answer: object({ accepted: only(true) }),
     status: 202,
     errors: ['access_denied', 'rate_limit_exceeded'],

@@ -2,6 +2,7 @@ import { MEMBER_ROLE_SCOPES, ROLE_SCOPES } from '../../tables/scopes.ts'
 import { PASSWORD_LENGTH } from '../../access/passwords.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
 import { rubles } from '../../base/money.ts'
+import { reasonError } from '../../base/refusals.ts'
 import { currentMembership } from '../../store/people/member-store.ts'
 import type { SessionRecord } from '../../store/people/sign-in-store.ts'
 import type { UserRecord } from '../../store/people/user-store.ts'
@@ -11,10 +12,18 @@ import { type CabinetCall, type CabinetPorts, openRoute, visitReply, type Cabine
 import { isoTime } from '../../base/time.ts'
 import { wire } from '../../base/wire-route.ts'
 import type { Principal } from '../../access/principal.ts'
-import { ipKey } from '../../http/client-ip.ts'
 import type { Reply, Route } from '../../http/edge.ts'
 import { readEmail } from '../../base/mail-address.ts'
-import { checkLink, needsCode, refuseClosedSignUp, setUp, signUp, withAccount } from './people.ts'
+import {
+  checkLink,
+  needsCode,
+  provenEmail,
+  refuseClosedSignUp,
+  setUp,
+  signUpWay,
+  signUpWithPassword,
+  withAccount,
+} from './people.ts'
 import { recordEvent } from '../records/ports.ts'
 import { noted, signIn, signInWithCode, type SignInResult } from './sign-in.ts'
 
@@ -23,7 +32,7 @@ async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: st
   const { settings } = ports.catalog.current()
   return {
     version: ports.version,
-    signup: settings.signup ?? ports.signupDefault,
+    signup: signUpWay(ports),
     oidc: oidcName === null ? null : { name: oidcName, start: '/cabinet/v1/oidc/start' },
     password_reset: ports.mailedLinks !== null,
     needs_setup: (await ports.store.users.owners()) === 0,
@@ -114,7 +123,10 @@ export function sessionRoutes(ports: CabinetPorts, oidcName: string | null): rea
       answer(call, await signInWithCode(ports, call, read())),
     ),
     openRoute('POST /cabinet/v1/setup/check', async (_call, read) => {
-      const { claim, user } = await checkLink(ports, read().token)
+      const { token } = read()
+      const email = provenEmail(ports, token)
+      if (email !== null) return { status: 200, body: { purpose: 'sign_up', email, code_required: false } }
+      const { claim, user } = await checkLink(ports, token)
       const purpose =
         claim.userId === null
           ? 'first_administrator'
@@ -159,16 +171,10 @@ async function signUpHere(
   read: CabinetBody<'POST /cabinet/v1/sign-up'>,
 ): Promise<UserRecord> {
   refuseClosedSignUp(ports)
-  const { email: given, password, name: givenName, language = null } = read()
+  if (signUpWay(ports) !== 'open') throw reasonError('sign_up_by_mail')
+  const { email: given, password, name, language = null } = read()
   const email = readEmail(given)
-  const name = givenName ?? email
-  ports.passwords.check('password', password, [email, email.split('@')[0] ?? ''])
-  await ports.access.bounds.take('sign_ups', ipKey(call.clientIp))
-  const user = await signUp(
-    ports,
-    { email, name, passwordHash: await ports.passwords.hash(password), language, oidc: null },
-    call.clientIp,
-  )
+  const user = await signUpWithPassword(ports, call, { email, password, name: name ?? email, language })
   await noted(ports, call, user, 'sign_up')
   return user
 }

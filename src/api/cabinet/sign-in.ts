@@ -1,5 +1,6 @@
 import { readEmail } from '../../base/mail-address.ts'
 import { userAgentOf } from '../../access/console-sessions.ts'
+import type { Cipher } from '../../base/cipher.ts'
 import { ApiError } from '../../base/errors.ts'
 import { reasonError } from '../../base/refusals.ts'
 import { ipKey } from '../../http/client-ip.ts'
@@ -187,29 +188,28 @@ async function done(
 
 /** The ticket is encrypted, so that it needs no row: it names the user whose first factor was right, and its expiry. */
 function ticketFor({ cipher, clock }: CabinetPorts, user: UserRecord): string {
-  return cipher
-    .encrypt(
-      Buffer.from(JSON.stringify([user.id, clock.now() + TICKET_MS, user.passwordHash?.slice(-16) ?? ''])),
-      TICKET_PURPOSE,
-    )
-    .toString('base64url')
+  return sealTicket(cipher, TICKET_PURPOSE, [user.id, clock.now() + TICKET_MS, user.passwordHash?.slice(-16) ?? ''])
+}
+
+/** Facts that their bearer brings back, and cannot read or change. */
+export function sealTicket(cipher: Cipher, purpose: string, facts: readonly (string | number)[]): string {
+  return cipher.encrypt(Buffer.from(JSON.stringify(facts)), purpose).toString('base64url')
 }
 
 async function ticketHolder({ cipher, clock, store }: CabinetPorts, ticket: string): Promise<UserRecord | null> {
-  const opened = openTicket(cipher, ticket)
-  if (opened === null || !Array.isArray(opened)) return null
-  const [id, untilMs, mark] = opened.map(String)
+  const [id, untilMs, mark] = openTicket(cipher, TICKET_PURPOSE, ticket)
   if (id === undefined || Number(untilMs) <= clock.now()) return null
   const user = await store.users.get(id)
   // A ticket is void once the password has changed.
   return user !== null && (user.passwordHash?.slice(-16) ?? '') === mark ? user : null
 }
 
-function openTicket(cipher: CabinetPorts['cipher'], ticket: string): unknown {
+/** The facts of a ticket; none of a forged, cut or undecryptable one. */
+export function openTicket(cipher: Cipher, purpose: string, ticket: string): readonly string[] {
   try {
-    return JSON.parse(cipher.decrypt(Buffer.from(ticket, 'base64url'), TICKET_PURPOSE).toString('utf8'))
+    const facts: unknown = JSON.parse(cipher.decrypt(Buffer.from(ticket, 'base64url'), purpose).toString('utf8'))
+    return Array.isArray(facts) ? facts.map(String) : []
   } catch {
-    // A forged, cut or undecryptable ticket counts as none.
-    return null
+    return []
   }
 }

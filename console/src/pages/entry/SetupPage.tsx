@@ -11,7 +11,7 @@ import { t } from '../../parts/words.ts'
 import { EmailField, EntryForm, EntryPage } from './EntryForm.tsx'
 import { Note } from '../../parts/cells.tsx'
 
-/** The page of a one-time link: for the first administrator, an invited administrator, or a new password. */
+/** The page of a mailed or printed link: who opens it chooses a password. */
 export function SetupPage() {
   const { searchStr } = useLocation()
   const token = new URLSearchParams(searchStr).get('token') ?? ''
@@ -48,7 +48,7 @@ function SetupForm({ token, answer }: SetupProps) {
   const form = useCall('POST /cabinet/v1/setup', {
     done: (state) => {
       startSession(client, state)
-      void navigate({ to: answer.purpose === 'password' ? '/' : '/security', replace: true })
+      void navigate({ to: ['password', 'sign_up'].includes(answer.purpose) ? '/' : '/security', replace: true })
     },
     first: { email: answer.email ?? '', password: '', code: '' },
     check: { password: usePasswordCheck() },
@@ -63,7 +63,7 @@ function SetupForm({ token, answer }: SetupProps) {
   })
   return (
     <EntryForm of={form} act={t('entry.setup_submit')}>
-      <Note>{t('entry.setup_text')}</Note>
+      {answer.purpose !== 'sign_up' && <Note>{t('entry.setup_text')}</Note>}
       <EmailField readOnly={answer.email !== null} {...form.field('email')} />
       <NewPasswordField {...form.field('password')} />
       {answer.code_required && <CodeField {...form.field('code')} />}

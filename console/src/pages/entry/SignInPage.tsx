@@ -50,7 +50,7 @@ export function SignInPage() {
           </Button>
         </>
       )}
-      {service.signup === 'open' && (
+      {service.signup !== 'closed' && (
         <Text size="sm" ta="center">
           {t('entry.no_account')} <Link to="/sign-up">{t('entry.sign_up')}</Link>
         </Text>
