@@ -151,6 +151,7 @@ async function videoJob(): Promise<string> {
 const REFUSED: Readonly<Record<string, number>> = {
   // No mail server is set.
   'POST /cabinet/v1/password-reset': 403,
+  'POST /cabinet/v1/sign-up/link': 403,
   // A webhook needs no code.
   'POST /cabinet/v1/notices/channels/:id/code': 404,
   'POST /cabinet/v1/notices/channels/:id/confirm': 400,
