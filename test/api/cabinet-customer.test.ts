@@ -207,7 +207,7 @@ test('the log is read with cursors, newest first, and each filter finds what it 
 })
 
 test('home, usage and apps add up to the log', async () => {
-  const { browser: own, accountId: id } = await signedUp(tollgate)
+  const { browser: own, accountId: id, email } = await signedUp(tollgate)
   await topUp(tollgate, id, 50)
   const made = (await own.post('keys', { name: 'only', limit: 0.02 })).body
   assert.equal((await own.get('summary')).body.has_requests, false)
@@ -243,6 +243,8 @@ test('home, usage and apps add up to the log', async () => {
   )
   assert.ok(Math.abs(byKey.totals.cost - cost) < 1e-9)
   assert.equal(byKey.days.length, 30)
+  const byPerson = (await own.get('usage?group_by=person')).body
+  assert.deepEqual([byPerson.groups[0].label, byPerson.totals], [email, byKey.totals])
   const byApp = (await own.get('usage?group_by=app')).body
   assert.deepEqual(
     Object.fromEntries(byApp.groups.map(({ id: group, requests }: Record<string, unknown>) => [group, requests])),

@@ -130,7 +130,7 @@ function logQueries(): readonly string[] {
     `model=vendor/model-7&provider=nobody&${half}`,
     'id=gen-0-nobody',
     'query=notes',
-    ...['model', 'key', 'app', 'provider', 'day', 'account'].map((group) => `group_by=${group}&${half}`),
+    ...['model', 'key', 'app', 'person', 'provider', 'day', 'account'].map((group) => `group_by=${group}&${half}`),
     'account=ACCOUNT&limit=300',
     'account=ACCOUNT&provider=nobody',
   ]

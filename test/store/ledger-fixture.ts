@@ -66,6 +66,7 @@ interface KeyTerms {
   readonly limitMicro?: Micro
   readonly limitReset?: LimitReset
   readonly expiresAtMs?: number
+  readonly madeBy?: { readonly userId: string; readonly month: string }
 }
 
 /** An open store with a ledger, and the calls that tests use most. */
@@ -123,6 +124,7 @@ export class Bench<C extends Clock = TestClock> {
       expiresAtMs: key.expiresAtMs ?? null,
       allowedModels: null,
       createdAtMs: this.clock.now(),
+      ...(key.madeBy === undefined ? {} : { madeBy: key.madeBy }),
     })
     return { accountId, keyId, digest }
   }

@@ -47,7 +47,7 @@ async function fill(bench: Bench, customers: readonly Customer[]): Promise<void>
 async function customersOf(bench: Bench): Promise<readonly Customer[]> {
   const first = await bench.customer(1_000_000n)
   const second = await bench.customer(1_000_000n)
-  return [first, second, await bench.key(first.accountId)]
+  return [first, second, await bench.key(first.accountId, { madeBy: { userId: 'usr_maker', month: '2026-01-01' } })]
 }
 
 export function expected(all: readonly GenerationRow[], filter: GenerationFilter): readonly GenerationRow[] {
@@ -160,12 +160,13 @@ export function logContract(open: () => Promise<Store>): void {
     },
   )
 
-  log('the sums by model and by key hold what the caches saved, losses included', async (bench, customers) => {
+  log('the sums by model, key and person hold what the caches saved, losses included', async (bench, customers) => {
     const [{ accountId } = assert.fail()] = customers
     const all = (await bench.store.generations.list({ limit: 1_000, offset: 0 })).data
     for (const [group, of] of [
       ['model', ({ model }: GenerationRow) => model],
       ['key', ({ keyId }: GenerationRow) => keyId],
+      ['person', ({ keyId }: GenerationRow) => (keyId === customers[2]?.keyId ? 'usr_maker' : '')],
     ] as const) {
       const sums = await bench.store.log.grouped(accountId, group, '2000-01-01', '2100-01-01')
       const own = all.filter((row) => row.accountId === accountId)
@@ -195,6 +196,7 @@ export function logContract(open: () => Promise<Store>): void {
       for (const [group, of] of [
         ['model', ({ model }: GenerationRow) => model],
         ['key', ({ keyId }: GenerationRow) => keyId],
+        ['person', ({ keyId }: GenerationRow) => (keyId === customers[2]?.keyId ? 'usr_maker' : '')],
         ['app', ({ appUrl, appTitle }: GenerationRow) => appUrl ?? appTitle ?? ''],
       ] as const) {
         const found = (await bench.store.log.hours({ accountId, fromMs, toMs }, group)) ?? assert.fail()

@@ -46,7 +46,10 @@ export type SpendSums = Static<typeof SpendSums>
 export const DaySums = object({ ...SpendSums.fields, day: day() })
 export type DaySums = Static<typeof DaySums>
 
-export const UsageGroup = oneOf(['model', 'key', 'app'])
+export const UsageGroup = oneOf(
+  ['model', 'key', 'app', 'person'],
+  '`person`: who made the keys; the id is empty for those of programs and of the operator.',
+)
 export type UsageGroup = Static<typeof UsageGroup>
 
 export const UsageQuery = object({
@@ -58,7 +61,7 @@ export type UsageQuery = Static<typeof UsageQuery>
 
 const UsageGroups = list(
   object({ ...SpendSums.fields, id: text(), label: text() }),
-  "By cost, at most 50; the rest is summed under the id `…rest`. `label` is the key's name or the app's title.",
+  "By cost, at most 50; the rest is summed under the id `…rest`. `label` is the key's name, the app's title or the person's e-mail.",
 )
 
 const Forecast = object(

@@ -79,13 +79,13 @@ const RANGES: ReadonlyMap<string, number> = new Map([
 const FILTER_DAYS = 90
 const TOP_MODELS = 5
 
-/** Sums by day and by model, key or app. */
+/** Sums by day and by model, key, app or person. */
 export async function usage(ports: CabinetPorts, { call, accountId }: Visit): Promise<UsageAnswer> {
   const group = choiceParameter(call.query, 'group_by', UsageGroup) ?? 'model'
   const today = ports.periods().day
   const { from, to } = dayRange(call.query, today)
   const rows = await ports.store.log.grouped(accountId, group, from, to)
-  const { groups, cells } = grouped(rows, ({ day }) => day, await namesOf(ports, accountId, group))
+  const { groups, cells } = grouped(rows, ({ day }) => day, await namesOf(ports, accountId, group, rows))
   return {
     from,
     to,
@@ -104,7 +104,7 @@ export async function usageHours(ports: CabinetPorts, { call, accountId }: Visit
   await ports.access.bounds.take('hour_reports', accountId)
   const rows = await ports.store.log.hours({ accountId, fromMs, toMs }, group)
   if (rows === null) throw fieldError('from', 'requests_most', { most: HOUR_ROWS_MAX })
-  const { groups, cells } = grouped(rows, ({ atMs }) => isoTime(atMs), await namesOf(ports, accountId, group))
+  const { groups, cells } = grouped(rows, ({ atMs }) => isoTime(atMs), await namesOf(ports, accountId, group, rows))
   const known = Map.groupBy(rows, ({ atMs }) => atMs)
   const hours = Array.from({ length: (toMs - fromMs) / HOUR_MS }, (_, index) => fromMs + index * HOUR_MS)
   return {
@@ -133,7 +133,9 @@ async function namesOf(
   ports: CabinetPorts,
   accountId: string,
   group: UsageGroup,
+  rows: readonly GroupedRow[],
 ): Promise<ReadonlyMap<string, string>> {
+  if (group === 'person') return ports.store.users.emails([...new Set(rows.map((row) => row.group))])
   if (group !== 'key') return new Map()
   return new Map((await ports.store.log.keys(accountId)).map(({ id, name }) => [id, name]))
 }

@@ -60,7 +60,14 @@ const KEYS = new Rows('api_key', {
   deleted: column.flag('deleted'),
 })
 const OWN_DAYS = 'FROM app_day WHERE account_id = ? AND day >= ? AND day <= ?'
-const GROUP_COLUMNS: Readonly<Record<SpendGroup, string>> = { model: 'model', key: 'key_id', app: 'app' }
+/** Who made the key of a row; '' = a program or the operator, or there was no key. */
+const PERSON = `COALESCE((SELECT made_by FROM api_key WHERE api_key.id = key_id), '')`
+const GROUP_COLUMNS: Readonly<Record<SpendGroup, string>> = {
+  model: 'model',
+  key: 'key_id',
+  app: 'app',
+  person: PERSON,
+}
 
 /** An account's own log, read by row numbers, so that no page counts or skips earlier rows. */
 export class LogStore {
@@ -149,7 +156,7 @@ export class LogStore {
   ): Promise<readonly (SpendSums & { readonly day: string; readonly group: string; readonly title: string | null })[]> {
     const by = GROUP_COLUMNS[group]
     const rows = await this.#database.all(
-      `SELECT day, ${by} AS grouped, MAX(title) AS title, ${SUMS.list} ${OWN_DAYS} GROUP BY day, ${by} ORDER BY day, ${by}`,
+      `SELECT day, ${by} AS grouped, MAX(title) AS title, ${SUMS.list} ${OWN_DAYS} GROUP BY 1, 2 ORDER BY 1, 2`,
       [accountId, fromDay, toDay],
     )
     return rows.map((row) => ({
@@ -239,6 +246,7 @@ async function readHours(
   const columns: Readonly<Record<SpendGroup, string>> = {
     model: 'model',
     key: 'key_id',
+    person: PERSON,
     app: `COALESCE(${detail('appUrl')}, ${detail('appTitle')}, '')`,
   }
   const by = columns[group]
@@ -259,4 +267,4 @@ async function readHours(
   }))
 }
 
-export type SpendGroup = 'model' | 'key' | 'app'
+export type SpendGroup = 'model' | 'key' | 'app' | 'person'
