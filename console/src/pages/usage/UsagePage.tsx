@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000
 const HOURS = ['6', '24', '72', '168'] as const
 type Hours = (typeof HOURS)[number]
 
-/** Spending and requests by day or hour, split by model, key or app. */
+/** Spending and requests by day or hour, split by model, key, app or person. */
 export function UsagePage() {
   const [by, setBy] = useState<'day' | 'hour'>('day')
   const [range, setRange] = useState(lastDays(DEFAULT_DAYS))
@@ -51,7 +51,7 @@ export function UsagePage() {
           label={t('usage.group')}
           value={group}
           onChange={(value) => value !== null && setGroup(value)}
-          data={(['model', 'key', 'app'] as const).map((value) => ({ value, label: t(`usage.by_${value}`) }))}
+          data={(['model', 'key', 'app', 'person'] as const).map((value) => ({ value, label: t(`usage.by_${value}`) }))}
         />
       </div>
       {by === 'day' ? <ByDay range={range} group={group} /> : <ByHour key={hours} hours={hours} group={group} />}
@@ -148,7 +148,7 @@ export function UsageReport(props: UsageReportProps) {
   const { totals, forecast, groups, slots, nameOf, tickOf, spanOf, group, by } = props
   const navigate = useNavigate()
   const [what, setWhat] = useState<'cost' | 'requests'>('cost')
-  const chart = stackedSlots(props, what, (id) => (id === REST ? t('usage.rest') : t('usage.no_app')))
+  const chart = stackedSlots(props, what, (id) => (id === REST ? t('usage.rest') : unnamed(group)))
   const span = { from: spanOf(slots[0] ?? '').from, to: spanOf(slots.at(-1) ?? '').to }
   return (
     <>
@@ -177,7 +177,7 @@ export function UsageReport(props: UsageReportProps) {
           tickOf={tickOf}
           open={(slot, series) => {
             const id = chart.ids.get(series ?? '')
-            const only = id === undefined || id === '' ? {} : { [group]: id }
+            const only = id === undefined || id === '' || group === 'person' ? {} : { [group]: id }
             void navigate({ to: '/log', search: { ...only, ...spanOf(slot) } })
           }}
         />
@@ -192,8 +192,12 @@ export function UsageReport(props: UsageReportProps) {
             id: 'group',
             title: t(`usage.${group}`),
             value: ({ id, label }) => (id === REST ? t('usage.rest') : label),
-            cell: ({ id, label }) => (id === REST ? t('usage.rest') : label === '' ? t('usage.no_app') : label),
-            to: ({ id }) => (id === REST ? null : { to: '/log', search: { [group]: id, ...span } }),
+            cell: ({ id, label }) => (id === REST ? t('usage.rest') : label === '' ? unnamed(group) : label),
+            to: ({ id, label }) => {
+              if (id === REST || (group === 'person' && id === '')) return null
+              if (group === 'person') return { to: '/keys', search: { by: label } }
+              return { to: '/log', search: { [group]: id, ...span } }
+            },
           },
           { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
           { id: 'errors', title: t('usage.errors'), as: 'count', value: ({ errors }) => errors },
@@ -211,6 +215,11 @@ export function UsageReport(props: UsageReportProps) {
       />
     </>
   )
+}
+
+/** The label of the group that has none. */
+function unnamed(group: UsageGroup): string {
+  return t(group === 'person' ? 'usage.no_person' : 'usage.no_app')
 }
 
 function Totals({ totals, forecast }: Pick<UsageReportProps, 'totals' | 'forecast'>) {
