@@ -1,5 +1,5 @@
 import { SegmentedControl, Select } from '@mantine/core'
-import { useNavigate } from '@tanstack/react-router'
+import { type LinkProps, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { SpendSums, UsageAnswer, UsageGroup } from '../../../../src/api/cabinet/log-contract.ts'
 import { useRead } from '../../api/hooks.ts'
@@ -193,11 +193,7 @@ export function UsageReport(props: UsageReportProps) {
             title: t(`usage.${group}`),
             value: ({ id, label }) => (id === REST ? t('usage.rest') : label),
             cell: ({ id, label }) => (id === REST ? t('usage.rest') : label === '' ? unnamed(group) : label),
-            to: ({ id, label }) => {
-              if (id === REST || (group === 'person' && id === '')) return null
-              if (group === 'person') return { to: '/keys', search: { by: label } }
-              return { to: '/log', search: { [group]: id, ...span } }
-            },
+            to: (row) => placeOf(row, group, span),
           },
           { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
           { id: 'errors', title: t('usage.errors'), as: 'count', value: ({ errors }) => errors },
@@ -215,6 +211,16 @@ export function UsageReport(props: UsageReportProps) {
       />
     </>
   )
+}
+
+/** Where the requests of a group are, or the keys of a person. */
+function placeOf(
+  { id, label }: { readonly id: string; readonly label: string },
+  group: UsageGroup,
+  span: LogSpan,
+): LinkProps | null {
+  if (id === REST || (group === 'person' && id === '')) return null
+  return group === 'person' ? { to: '/keys', search: { by: label } } : { to: '/log', search: { [group]: id, ...span } }
 }
 
 /** The label of the group that has none. */
