@@ -157,6 +157,20 @@ export function logContract(open: () => Promise<Store>): void {
         [[accountId, all.filter((row) => row.accountId === accountId).reduce((sum, row) => sum + row.costMicro, 0n)]],
       )
       assert.equal(low.lockedAccounts, 1)
+      const refusal = {
+        keyId: 'k',
+        keyName: '',
+        model: '',
+        cause: 'insufficient_balance',
+        minuteMs: NOON_MS,
+        times: 1,
+      } as const
+      const answer = { atMs: NOON_MS + 60_000, requestId: 'r', status: 402, path: '/', message: '' }
+      const needs = async (required: number): Promise<number> => {
+        await bench.store.refusals.add([{ ...refusal, ...answer, accountId, figures: { required } }])
+        return (await bench.store.overview.read({ ...query, coveredDays: 0 })).lowBalances.length
+      }
+      assert.deepEqual([await needs(0.000001), await needs(1_000_000.5)], [0, 1])
     },
   )
 

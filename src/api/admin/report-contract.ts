@@ -122,7 +122,7 @@ export const Overview = object({
   ),
   low_balances: list(
     object({ id: text(), name: text(), available: rub(), spent: rub('In the last 30 days.') }),
-    'Active accounts whose money covers less than three days of their spend; at most 10.',
+    'Active accounts whose money covers less than three days of their spend, or less than a request that was refused in the last 24 hours; at most 10.',
   ),
   refused: list(
     object({ times: whole(), newest: OperatorRefusal }),

@@ -84,7 +84,7 @@ function isOwn({ user, membership }: Viewer, key: KeyWithSpend['key']): boolean 
   return key.person === (membership?.role === 'owner' ? null : user.id)
 }
 
-function isVisible(visit: Pick<Visit, 'user' | 'membership'>, { key }: KeyWithSpend): boolean {
+export function isVisible(visit: Pick<Visit, 'user' | 'membership'>, { key }: KeyWithSpend): boolean {
   return may(visit, 'keys:all') || key.madeBy === visit.user.id
 }
 

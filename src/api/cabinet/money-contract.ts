@@ -90,7 +90,10 @@ export const Summary = object({
   last_30_days: SpendSums,
   days: list(DaySums, '30 days, the last is today; days without requests are there with zeros.'),
   top_models: list(object({ ...SpendSums.fields, model: text() }), 'Of the last 30 days, at most 5, by cost.'),
-  keys_near_limit: list(Key, 'Keys that have used 80 % of their limit or more, or whose expiry is within 7 days.'),
+  keys_near_limit: list(
+    Key,
+    'Keys that have used 80 % of their limit or more, whose expiry is within 7 days, or whose limit was too small for a request today.',
+  ),
   refused_today: RefusalSums,
   keys: whole(),
   has_requests: flag('The first-request guide is shown while there was none.'),

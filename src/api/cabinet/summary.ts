@@ -8,12 +8,13 @@ import type { PeriodStarts } from '../../ledger/ledger-store.ts'
 import { startOfDay } from '../../ledger/period.ts'
 import type { AccountRecord } from '../../store/accounts/account-store.ts'
 import type { KeyWithSpend } from '../../store/accounts/key-store.ts'
+import type { RefusalSum } from '../../store/refusals/refusal-store.ts'
 import type { LedgerEntry, LedgerFilter } from '../../store/ledger/entry-store.ts'
 import { accountLimit, limitRemaining } from '../records/limits-body.ts'
 import type { ListRange } from '../records/list-file.ts'
 import { refusalSums } from '../records/refusals.ts'
 import { type Statement, statementOf } from '../records/statement.ts'
-import { shownKeys, visibleTo } from './keys.ts'
+import { isVisible, shownKeys, visibleTo } from './keys.ts'
 import { Entry, EntryFilter, type EntryPage, type Money, type Summary } from './money-contract.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { byCost, everyDay, total, wireSums } from './usage.ts'
@@ -38,9 +39,10 @@ export async function summary(ports: CabinetPorts, visit: Visit): Promise<Summar
   const keys = await ports.store.keys.lists.sums(visible, ports.periods())
   const soon = { beforeMs: ports.clock.now() + EXPIRES_SOON_MS, most: NEAR_MOST }
   const found = await ports.store.keys.lists.nearEnd(visible, ports.periods(), soon)
-  const near = found.filter((one) => isNearEnd(one, ports.periods(), soon.beforeMs))
   const { timezone } = ports.catalog.current().settings
   const refused = await ports.store.refusals.sums(accountId, startOfDay(today, timezone), REFUSED_MOST)
+  const ended = found.filter((one) => isNearEnd(one, ports.periods(), soon.beforeMs))
+  const near = [...ended, ...(await tooSmall(ports, visit, refused, ended))]
   return {
     money: moneyOf(account),
     account_limit: limitOf(ports, account),
@@ -83,6 +85,27 @@ function isNearEnd({ key, spend }: KeyWithSpend, periods: PeriodStarts, beforeMs
   if (key.expiresAtMs !== null && key.expiresAtMs < beforeMs) return true
   const left = limitRemaining(key, spend, periods)
   return key.limitMicro !== null && left !== null && 5n * left <= key.limitMicro
+}
+
+/** Keys whose limit has less left than a request needed that was refused for it. */
+async function tooSmall(
+  { store, periods }: CabinetPorts,
+  visit: Visit,
+  refused: readonly RefusalSum[],
+  known: readonly KeyWithSpend[],
+): Promise<readonly KeyWithSpend[]> {
+  const needs = new Map(
+    refused.flatMap(({ newest: { cause, keyId, figures } }) =>
+      cause === 'limit_exceeded' && figures['limit_of'] !== 'account' ? [[keyId, Number(figures['required'])]] : [],
+    ),
+  )
+  for (const { key } of known) needs.delete(key.id)
+  const keys = await Promise.all([...needs.keys()].map((id) => store.keys.lists.one(id, periods())))
+  return keys.flatMap((one) => {
+    if (one === null || one.key.disabled || !isVisible(visit, one)) return []
+    const left = limitRemaining(one.key, one.spend, periods())
+    return left !== null && rubles(left) < (needs.get(one.key.id) ?? 0) ? [one] : []
+  })
 }
 
 function exampleModel({ models, aliases }: Snapshot, { defaultModel, allowedModels }: AccountRecord): string | null {

@@ -37,7 +37,10 @@ export interface ErrorCause {
   readonly requests: number
 }
 
-/** An account whose free money covers less than `coveredDays` of its spend. */
+/**
+ * An account whose free money covers less than `coveredDays` of its spend, or less than a request that was refused for
+ * lack of money.
+ */
 export interface LowBalance {
   readonly id: string
   readonly name: string
@@ -66,7 +69,10 @@ export class OverviewStore {
     this.#database = database
   }
 
-  /** Rows that ended after `sinceMs`; balances below `coveredDays` of the spend of `days` days from `fromDay` on. */
+  /**
+   * Rows that ended, and requests that were refused, after `sinceMs`; balances below `coveredDays` of the spend of
+   * `days` days from `fromDay` on.
+   */
   read(query: {
     readonly sinceMs: number
     readonly fromDay: string
@@ -95,11 +101,14 @@ export class OverviewStore {
           [...since, placeOf(0.5), placeOf(0.99)],
         )
         const [p50, p99 = p50] = ranked.map((row) => integer(row, 'latency'))
+        const field = (name: string): string => jsonField(this.#database.dialect, 'figures', name)
         const low = await sql.all(
-          `SELECT id, name, available, spent FROM account JOIN (
+          `SELECT id, name, available, COALESCE(spent, 0) AS spent FROM account LEFT JOIN (
             SELECT account_id, CAST(SUM(revenue) AS BIGINT) AS spent FROM usage_day WHERE day >= ? GROUP BY account_id) AS sums ON account_id = id
-          WHERE status = 'active' AND available * ? < spent * ? ORDER BY available, id LIMIT ${ACCOUNTS_MAX}`,
-          [fromDay, BigInt(days), BigInt(coveredDays)],
+          WHERE status = 'active' AND (available * ? < COALESCE(spent, 0) * ? OR id IN (
+            SELECT account_id FROM refusal WHERE cause = 'insufficient_balance' AND at >= ? AND CAST(${field('required')} AS DOUBLE PRECISION) * 1000000 > available))
+          ORDER BY available, id LIMIT ${ACCOUNTS_MAX}`,
+          [fromDay, BigInt(days), BigInt(coveredDays), ...since],
         )
         return {
           recent: {

@@ -3,13 +3,14 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Summary } from '../../../../src/api/cabinet/money-contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { Attention, type Concern } from '../../parts/Attention.tsx'
 import { FirstRequest } from '../../parts/CallSnippet.tsx'
 import { DayChart } from '../../parts/DayChart.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { onDemand } from '../../parts/OnDemand.tsx'
 import { LimitBar, Page, Section, SpendingLimitTile, Tile } from '../../parts/Page.tsx'
-import { Moment } from '../../parts/cells.tsx'
+import { Moment, StatusBadge } from '../../parts/cells.tsx'
 import { format, t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
 import { RefusedList } from '../../parts/Refusals.tsx'
@@ -19,6 +20,7 @@ import { modelAt } from '../../parts/row-link.ts'
 const FirstSteps = onDemand('FirstSteps', () => import('./FirstSteps.tsx'), 220)
 
 const REFRESH_MS = 30_000
+const SOON_MS = 7 * 86_400_000
 
 /** The balance and recent spending. */
 export function HomePage() {
@@ -46,6 +48,7 @@ function Overview({ summary }: { readonly summary: Summary }) {
   // The list of steps stays until the page is opened again, so that the user sees the answer.
   const [isFirst] = useState(!summary.has_requests)
   const { money, account_limit: limit, today, last_7_days: week, last_30_days: month } = summary
+  const may = useMay()
   const requests = (count: number): string => t('home.requests', { count, shown: format.number(count) })
   return (
     <>
@@ -66,7 +69,7 @@ function Overview({ summary }: { readonly summary: Summary }) {
           note={t('home.errors_of', { errors: format.number(month.errors), requests: format.number(month.requests) })}
         />
       </div>
-      {isFirst && <FirstSteps />}
+      {isFirst ? <FirstSteps /> : <Attention of={concernsOf(summary, may('money:write'))} calm={null} />}
       {summary.refused_today.length > 0 && <RefusedToday summary={summary} />}
       <SpendChart summary={summary} />
       <div className="halves">
@@ -76,6 +79,27 @@ function Overview({ summary }: { readonly summary: Summary }) {
       {!isFirst && <FirstRequest summary={summary} />}
     </>
   )
+}
+
+/** Money that lasts shorter than this needs attention. */
+const LASTS_DAYS = 3
+
+function concernsOf(summary: Summary, mayPay: boolean): readonly Concern[] {
+  const { money, account_limit: limit, last_7_days: week, example_model: model } = summary
+  const lasts = money.available > 0 && week.cost > 0 ? Math.floor((money.available * 7) / week.cost) : LASTS_DAYS
+  const isUsed = limit !== null && limit.limit !== null && (limit.limit_used ?? 0) >= limit.limit
+  const resetsAt = limit?.limit_resets_at ?? null
+  const pay = mayPay ? ({ to: '/top-up' } as const) : null
+  return [
+    [money.available <= 0 ? 1 : 0, t('home.no_money'), pay],
+    [LASTS_DAYS - lasts, lasts < 1 ? t('home.lasts_less') : t('home.lasts', { count: lasts }), pay],
+    [
+      isUsed ? 1 : 0,
+      resetsAt === null ? t('home.limit_used') : t('home.limit_used_until', { when: format.dateTime(resetsAt) }),
+      null,
+    ],
+    [model === null ? 1 : 0, t('home.no_model'), { to: '/models' }],
+  ]
 }
 
 function SpendChart({ summary }: { readonly summary: Summary }) {
@@ -160,7 +184,10 @@ function NearLimit({ summary }: { readonly summary: Summary }) {
       <List
         label={t('home.near_limit')}
         rows={summary.keys_near_limit}
-        empty={{ picture: 'calm', title: t('home.none_near') }}
+        empty={{
+          picture: summary.keys === 0 ? 'key' : 'calm',
+          title: t(summary.keys === 0 ? 'keys.none' : 'home.none_near'),
+        }}
         columns={[
           { id: 'key', title: t('keys.name'), value: 'name', code: ({ label }) => label },
           { id: 'limit', title: t('keys.limit'), wide: true, cell: (key) => <Left apiKey={key} /> },
@@ -184,23 +211,35 @@ function RefusedToday({ summary }: { readonly summary: Summary }) {
   )
 }
 
-/** What is left of a key's limit, or of its time. */
+/** What is left of a key's limit, and of its time if that ends soon. */
 function Left({
   apiKey: { limit, limit_remaining: left, expires_at: expires },
 }: {
   readonly apiKey: Summary['keys_near_limit'][number]
 }) {
-  if (limit === null || left === null)
-    return expires !== null && <Moment at={expires} as="ago" said={(when) => t('keys.expires', { when })} />
+  const [endsMs, nowMs] = [expires === null ? Infinity : Date.parse(expires), Date.now()]
   return (
     <div>
-      <LimitBar
-        share={1 - left / Math.max(limit, Number.MIN_VALUE)}
-        label={t('keys.used_of', { used: format.money(limit - left), limit: format.money(limit) })}
-      />
-      <Text size="xs" mt={4}>
-        {t('keys.left', { amount: format.money(left) })}
-      </Text>
+      {expires !== null && endsMs < nowMs + SOON_MS && (
+        <StatusBadge tone={endsMs <= nowMs ? 'bad' : 'warn'}>
+          <Moment
+            at={expires}
+            as="ago"
+            said={(when) => t(endsMs <= nowMs ? 'home.expired' : 'home.expires', { when })}
+          />
+        </StatusBadge>
+      )}
+      {limit !== null && left !== null && (
+        <>
+          <LimitBar
+            share={1 - left / Math.max(limit, Number.MIN_VALUE)}
+            label={t('keys.used_of', { used: format.money(limit - left), limit: format.money(limit) })}
+          />
+          <Text size="xs" mt={4}>
+            {left > 0 ? t('keys.left', { amount: format.money(left) }) : t('keys.spent')}
+          </Text>
+        </>
+      )}
     </div>
   )
 }

@@ -9,6 +9,7 @@ import { Loaded, tellFailure } from '../../parts/Loaded.tsx'
 import { format, t } from '../../parts/words.ts'
 import { CATALOG_RENEWS } from './catalog-edit.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
+import { healthWord } from './health-word.ts'
 import { modelAt } from '../../parts/row-link.ts'
 
 const REFRESH_MS = 10_000
@@ -32,7 +33,7 @@ export function HealthPage() {
               {
                 id: 'state',
                 title: t('keys.state'),
-                word: ({ state }) => [state === 'healthy' ? 'good' : 'warn', t(`health.${state}`)],
+                word: ({ state, error_rate_30m: errors }) => healthWord(state, errors),
               },
               { id: 'errors', title: t('health.error_rate'), as: 'share', value: 'error_rate_30m' },
               {

@@ -1,20 +1,21 @@
 import { useLocalStorage } from '@mantine/hooks'
 import { Link, type LinkProps } from '@tanstack/react-router'
+import type { ComponentProps } from 'react'
 import type { EndpointHealth, MarginReport, Overview, UsageSums } from '../../../../src/api/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { Attention, type Concern } from '../../parts/Attention.tsx'
 import { useCan } from '../../parts/Can.tsx'
 import { DayChart } from '../../parts/DayChart.tsx'
 import { type Column, List } from '../../parts/List.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
+import { Loaded, Outline } from '../../parts/Loaded.tsx'
 import { Section, Tile } from '../../parts/Page.tsx'
 import { Steps } from '../../parts/Steps.tsx'
 import { errorName } from '../../parts/failure-text.ts'
-import { CheckIcon, WarningIcon } from '../../parts/icons.ts'
 import { format, t } from '../../parts/words.ts'
 import { lastDays } from '../../parts/zoned-day.ts'
 import { OperatorPage } from './OperatorPage.tsx'
-import { useCatalogWarnings } from './catalog-edit.tsx'
 import { Press } from '../../parts/cells.tsx'
+import { healthWord } from './health-word.ts'
 import { RefusedList } from '../../parts/Refusals.tsx'
 import { accountAt } from '../../parts/row-link.ts'
 
@@ -25,44 +26,114 @@ const ROWS = 8
 
 /** The operator's overview: money of today, requests of the last day, and what needs attention. */
 export function OperatorHomePage() {
-  const margin = useRead('GET /admin/v1/margin', { query: lastDays(DAYS) }, { everyMs: REFRESH_MS })
-  const overview = useRead('GET /admin/v1/overview', {}, { everyMs: REFRESH_MS })
   const can = useCan()
   const seesHealth = can('GET /admin/v1/endpoints/health')
+  const margin = useRead('GET /admin/v1/margin', { query: lastDays(DAYS) }, { everyMs: REFRESH_MS })
+  const overview = useRead('GET /admin/v1/overview', {}, { everyMs: REFRESH_MS })
   const health = useRead('GET /admin/v1/endpoints/health', {}, { everyMs: REFRESH_MS, enabled: seesHealth })
-  const paused = (health.data?.data ?? []).filter(({ state }) => state === 'cooling_down')
+  const firstRun = useFirstRun(health.data?.data)
+  const concerns = useConcerns(overview.data, health.data?.data, margin.data?.days.at(-1))
+  // What is above the charts comes at once: a part that came later would move the others down.
+  const isWaiting = [margin, overview, firstRun.read, ...(seesHealth ? [health] : [])].some(
+    ({ isLoading }) => isLoading,
+  )
   return (
     <OperatorPage title={t('nav.home')}>
-      {health.data !== undefined && <FirstRun endpoints={health.data.data} />}
-      <Loaded of={margin} height={90}>
-        {(report) => <Money report={report} />}
-      </Loaded>
-      {overview.data !== undefined && (
-        <Attention overview={overview.data} paused={paused} today={margin.data?.days.at(-1)} />
-      )}
-      {margin.data !== undefined && <MoneyChart report={margin.data} />}
-      <Loaded of={overview} height={420}>
-        {(answer) => (
-          <>
-            <Requests overview={answer} />
-            <div className="halves">
-              <Errors overview={answer} />
-              <LowBalances overview={answer} />
-            </div>
-            {answer.refused.length > 0 && <Refused overview={answer} />}
-          </>
-        )}
-      </Loaded>
-      <div className="halves">
-        {margin.data !== undefined && <Customers report={margin.data} />}
-        {seesHealth && (
-          <Loaded of={health} height={240}>
-            {({ data }) => <Providers endpoints={data} />}
+      {isWaiting ? (
+        <Outline height={900} />
+      ) : (
+        <>
+          <FirstRun {...firstRun} />
+          <Loaded of={margin}>{(report) => <Money report={report} />}</Loaded>
+          <Attention {...concerns} />
+          {margin.data !== undefined && <MoneyChart report={margin.data} />}
+          <Loaded of={overview}>
+            {(answer) => (
+              <>
+                <Requests overview={answer} />
+                <div className="halves">
+                  <Errors overview={answer} />
+                  <LowBalances overview={answer} />
+                </div>
+                {answer.refused.length > 0 && <Refused overview={answer} />}
+              </>
+            )}
           </Loaded>
-        )}
-      </div>
+          <div className="halves">
+            {margin.data !== undefined && <Customers report={margin.data} />}
+            {seesHealth && <Loaded of={health}>{({ data }) => <Providers endpoints={data} />}</Loaded>}
+          </div>
+        </>
+      )}
     </OperatorPage>
   )
+}
+
+/** A larger share of failed requests needs attention. */
+const ERRORS_MAX = 0.05
+/** The overview has no more causes of refusals. */
+const CAUSES_MAX = 10
+
+/** What needs attention. That nothing does is said when all that this operator may read has arrived. */
+function useConcerns(
+  overview: Overview | undefined,
+  endpoints: readonly EndpointHealth[] | undefined,
+  today: UsageSums | undefined,
+): ComponentProps<typeof Attention> {
+  const can = useCan()
+  const [sees, seesHealth] = [can('GET /admin/v1/catalog/warnings'), can('GET /admin/v1/endpoints/health')]
+  const doubts = useRead('GET /admin/v1/catalog/warnings', {}, { enabled: sees }).data?.data
+  const held = useRead('GET /admin/v1/price-changes', {}, { enabled: sees }).data?.data
+  const service = useRead('GET /admin/v1/warnings', {}, { enabled: seesHealth }).data?.data
+  if (overview === undefined) return { of: [], calm: null }
+  const { recent, low_balances: low, locked, pending_payments: pending, refused } = overview
+  const [paused, shortfall] = [(endpoints ?? []).filter(isPaused), today?.shortfall ?? 0]
+  const isKnown = [today, ...(sees ? [doubts, held] : []), ...(seesHealth ? [endpoints, service] : [])].every(
+    (part) => part !== undefined,
+  )
+  return {
+    of: [
+      [endpoints?.length === 0 ? 1 : 0, t('overview.no_model'), { to: '/operator/providers/connect' }],
+      [
+        paused.length,
+        t('overview.paused', { count: paused.length, models: paused.map(({ model }) => model).join(', ') }),
+        { to: '/operator/health' },
+      ],
+      [
+        recent.errors > recent.requests * ERRORS_MAX ? 1 : 0,
+        t('overview.failed', { errors: format.number(recent.errors), requests: format.number(recent.requests) }),
+        { to: '/operator/requests', search: { status: 'error' } },
+      ],
+      ...refusedConcern(refused),
+      [
+        recent.flagged,
+        t('overview.flagged', { count: recent.flagged, shown: format.number(recent.flagged) }),
+        { to: '/operator/requests', search: { flagged: 'true' } },
+      ],
+      [shortfall, t('overview.shortfall', { amount: format.money(shortfall) }), { to: '/operator/margin' }],
+      [low.length, t('overview.low', { count: low.length }), { to: '/operator/accounts' }],
+      [
+        pending.payments,
+        t('overview.pending', { count: pending.payments, amount: format.money(pending.amount) }),
+        { to: '/operator/payments' },
+      ],
+      [
+        locked.accounts,
+        t('overview.locked', { count: locked.accounts, amount: format.money(locked.amount) }),
+        { to: '/operator/accounts' },
+      ],
+      [held?.length ?? 0, t('overview.held', { count: held?.length ?? 0 }), { to: '/operator/catalog' }],
+      [doubts?.length ?? 0, t('overview.doubts', { count: doubts?.length ?? 0 }), { to: '/operator/catalog' }],
+    ],
+    // The frame of the page shows the warnings of the service.
+    calm: isKnown && (service ?? []).length === 0 ? t('overview.nothing') : null,
+  }
+}
+
+function refusedConcern(refused: Overview['refused']): readonly Concern[] {
+  const times = refused.reduce((sum, one) => sum + one.times, 0)
+  const shown = refused.length < CAUSES_MAX ? format.number(times) : `${format.number(times)}+`
+  return [[times, t('overview.refused', { count: times, shown }), { to: '/operator/refusals' }]]
 }
 
 function Money({ report }: { readonly report: MarginReport }) {
@@ -101,62 +172,6 @@ function MoneyChart({ report }: { readonly report: MarginReport }) {
         label={t('margin.chart')}
         height={200}
       />
-    </Section>
-  )
-}
-
-interface AttentionProps {
-  readonly overview: Overview
-  readonly paused: readonly EndpointHealth[]
-  readonly today: UsageSums | undefined
-}
-
-/** Each line links to the page where the problem can be fixed. */
-function Attention({ overview, paused, today }: AttentionProps) {
-  const doubts = useCatalogWarnings().length
-  const { recent, low_balances: low, locked, pending_payments: pending } = overview
-  const shortfall = today?.shortfall ?? 0
-  const all: readonly (readonly [count: number, text: string, LinkProps])[] = [
-    [
-      paused.length,
-      t('overview.paused', { count: paused.length, models: paused.map(({ model }) => model).join(', ') }),
-      { to: '/operator/health' },
-    ],
-    [
-      recent.flagged,
-      t('overview.flagged', { count: recent.flagged, shown: format.number(recent.flagged) }),
-      { to: '/operator/requests', search: { flagged: 'true' } },
-    ],
-    [shortfall, t('overview.shortfall', { amount: format.money(shortfall) }), { to: '/operator/margin' }],
-    [low.length, t('overview.low', { count: low.length }), { to: '/operator/accounts' }],
-    [
-      pending.payments,
-      t('overview.pending', { count: pending.payments, amount: format.money(pending.amount) }),
-      { to: '/operator/payments' },
-    ],
-    [
-      locked.accounts,
-      t('overview.locked', { count: locked.accounts, amount: format.money(locked.amount) }),
-      { to: '/operator/accounts' },
-    ],
-    [doubts, t('overview.doubts', { count: doubts }), { to: '/operator/catalog' }],
-  ]
-  const needed = all.filter(([count]) => count > 0)
-  if (needed.length === 0)
-    return (
-      <p className="calm">
-        <CheckIcon size={17} aria-hidden /> {t('overview.nothing')}
-      </p>
-    )
-  return (
-    <Section title={t('overview.attention')}>
-      <ul className="plain">
-        {needed.map(([, text, link]) => (
-          <li key={text}>
-            <WarningIcon size={17} aria-hidden /> <Link {...link}>{text}</Link>
-          </li>
-        ))}
-      </ul>
     </Section>
   )
 }
@@ -234,7 +249,7 @@ function LowBalances({ overview }: { readonly overview: Overview }) {
       <List
         label={t('overview.low_title')}
         rows={overview.low_balances}
-        empty={{ picture: 'calm', title: t('overview.no_low') }}
+        empty={{ picture: 'calm', title: t('overview.no_low'), text: t('overview.no_low_text') }}
         columns={[
           accountColumn(),
           { id: 'available', title: t('overview.available'), as: 'money', value: ({ available }) => available },
@@ -282,17 +297,20 @@ function Customers({ report }: { readonly report: MarginReport }) {
 
 /** Each provider with its worst endpoint. */
 function Providers({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }) {
-  const rows = [...Map.groupBy(endpoints, ({ provider }) => provider)].map(([provider, all]) => ({
-    provider,
-    all: all.length,
-    paused: all.filter(({ state }) => state === 'cooling_down').length,
-    errors: Math.max(0, ...all.map(({ error_rate_30m: rate }) => rate ?? 0)),
-  }))
+  const rows = [...Map.groupBy(endpoints, ({ provider }) => provider)].map(([provider, all]) => {
+    const rates = all.flatMap(({ error_rate_30m: rate }) => rate ?? [])
+    return {
+      provider,
+      all: all.length,
+      paused: all.filter(isPaused).length,
+      errors: rates.length === 0 ? null : Math.max(...rates),
+    }
+  })
   return (
     <Section title={t('overview.providers')} lead={<Link to="/operator/health">{t('overview.providers_all')}</Link>}>
       <List
         label={t('overview.providers')}
-        rows={rows.toSorted((a, b) => b.paused - a.paused || b.errors - a.errors).slice(0, ROWS)}
+        rows={rows.toSorted((a, b) => b.paused - a.paused || (b.errors ?? -1) - (a.errors ?? -1)).slice(0, ROWS)}
         rowId={({ provider }) => provider}
         empty={{ picture: 'provider', title: t('health.none') }}
         columns={[
@@ -300,8 +318,8 @@ function Providers({ endpoints }: { readonly endpoints: readonly EndpointHealth[
           {
             id: 'state',
             title: t('keys.state'),
-            word: ({ paused, all }) =>
-              paused === 0 ? ['good', t('health.healthy')] : ['warn', t('overview.paused_of', { paused, all })],
+            word: ({ paused, all, errors }) =>
+              paused === 0 ? healthWord('healthy', errors) : ['warn', t('overview.paused_of', { paused, all })],
           },
           { id: 'errors', title: t('health.error_rate'), as: 'share', value: ({ errors }) => errors },
         ]}
@@ -310,10 +328,15 @@ function Providers({ endpoints }: { readonly endpoints: readonly EndpointHealth[
   )
 }
 
+function isPaused({ state }: EndpointHealth): boolean {
+  return state === 'cooling_down'
+}
+
 const EVERY_MS = 3_000
 /** It answers without a real provider, so it does not count as one. */
 const SANDBOX = 'sandbox'
 
+const ONE = { query: { limit: 1 } } as const
 const NAMES = ['provider', 'model', 'account', 'key', 'request'] as const
 type StepName = (typeof NAMES)[number]
 
@@ -321,21 +344,27 @@ type StepName = (typeof NAMES)[number]
  * The steps from an empty service to its first answer. Each step is ticked when it is done, and the list disappears
  * after the last.
  */
-function FirstRun({ endpoints }: { readonly endpoints: readonly EndpointHealth[] }) {
-  const [hidden, setHidden] = useLocalStorage({ key: 'tollgate-first-run', defaultValue: '' })
-  const can = useCan()
-  const hasModel = endpoints.some(({ provider }) => provider !== SANDBOX)
-  const one = { query: { limit: 1 } }
-  const isMine = can('PUT /admin/v1/catalog')
-  const requests = useRead('GET /admin/v1/generations', one, { everyMs: EVERY_MS, enabled: isMine && hidden === '' })
-  const hasRequest = (requests.data?.total ?? 0) > 0
-  const isOpen = isMine && hidden === '' && requests.data !== undefined && !(hasModel && hasRequest)
+function useFirstRun(endpoints: readonly EndpointHealth[] | undefined) {
+  const [hidden, setHidden] = useLocalStorage({
+    key: 'tollgate-first-run',
+    defaultValue: '',
+    getInitialValueInEffect: false,
+  })
+  const isMine = useCan()('PUT /admin/v1/catalog') && hidden === ''
+  const read = useRead('GET /admin/v1/generations', ONE, { everyMs: EVERY_MS, enabled: isMine })
+  const hasModel = (endpoints ?? []).some(({ provider }) => provider !== SANDBOX)
+  const hasRequest = (read.data?.total ?? 0) > 0
+  const isOpen = isMine && endpoints !== undefined && read.data !== undefined && !(hasModel && hasRequest)
+  return { read, hasModel, hasRequest, isOpen, hide: () => setHidden('hidden') }
+}
+
+function FirstRun({ hasModel, hasRequest, isOpen, hide }: ReturnType<typeof useFirstRun>) {
   const catalog = useRead('GET /admin/v1/catalog', {}, { everyMs: EVERY_MS, enabled: isOpen && !hasModel })
-  const accounts = useRead('GET /admin/v1/accounts', one, { everyMs: EVERY_MS, enabled: isOpen && !hasRequest })
+  const accounts = useRead('GET /admin/v1/accounts', ONE, { everyMs: EVERY_MS, enabled: isOpen && !hasRequest })
   const account = accounts.data?.data[0]
   const keys = useRead(
     'GET /admin/v1/accounts/:id/keys',
-    { params: { id: account?.id ?? '' }, ...one },
+    { params: { id: account?.id ?? '' }, ...ONE },
     { everyMs: EVERY_MS, enabled: isOpen && !hasRequest && account !== undefined },
   )
   if (!isOpen) return null
@@ -366,7 +395,7 @@ function FirstRun({ endpoints }: { readonly endpoints: readonly EndpointHealth[]
         done: done[name],
         link: links[name],
       }))}
-      actions={<Press size="xs" variant="subtle" onClick={() => setHidden('hidden')} text={t('first_run.hide')} />}
+      actions={<Press size="xs" variant="subtle" onClick={hide} text={t('first_run.hide')} />}
     />
   )
 }
