@@ -390,3 +390,63 @@ test('the audit log has who was invited, joined, was changed and removed, and no
   )
   assert.ok(!JSON.stringify(events).includes(token))
 })
+
+test('the operator gives a person access to an account, and takes it away; no one else does', async () => {
+  const { body: account } = await server.admin('POST', '/admin/v1/accounts', { name: 'New', email: 'new@example.com' })
+  const path = `/admin/v1/accounts/${account.id}`
+  assert.deepEqual((await server.admin('GET', `${path}/members`)).body, { members: [], invitations: [] })
+  const answer = await server.admin('POST', `${path}/invitations`, { role: 'owner', email: 'new@example.com' })
+  assert.equal(answer.status, 201, answer.text)
+  const { link, ...invitation } = answer.body
+  assert.deepEqual([invitation.created_by, invitation.mailed], ['operator', false])
+  const open = (await server.admin('GET', `${path}/members`)).body.invitations
+  const { mailed: _mailed, ...kept } = invitation
+  assert.deepEqual(open, [kept])
+  const browser = new ConsoleClient(server)
+  const token = tokenOf(link)
+  assert.equal((await browser.post('invitations/join', { token, password: PASSWORD })).status, 201)
+  const people = (await server.admin('GET', `${path}/members`)).body
+  assert.deepEqual(
+    people.members.map(({ email, role, you }: Record<string, unknown>) => [email, role, you]),
+    [['new@example.com', 'owner', false]],
+  )
+  assert.deepEqual(people.invitations, [])
+  const { user } = people.members[0]
+  const remove = { disable_keys: false }
+  refused(await server.admin('POST', `${path}/members/${user}/remove`, remove), 409, 'conflict')
+  refused(await server.admin('PATCH', `${path}/members/${user}`, { role: 'billing' }), 409, 'conflict')
+
+  const second = (await server.admin('POST', `${path}/invitations`, { role: 'member', monthly_limit: 5 })).body
+  const member = new ConsoleClient(server)
+  const joining = { token: tokenOf(second.link), email: 'second@example.com', password: PASSWORD }
+  const { profile } = (await member.post('invitations/join', joining)).body
+  const changed = await server.admin('PATCH', `${path}/members/${profile.user_id}`, { role: 'owner' })
+  assert.deepEqual([changed.body.role, changed.body.monthly_limit], ['owner', null])
+  const key = await member.post('keys', { name: 'Mine' })
+  assert.equal(key.status, 201, key.text)
+  const removed = await server.admin('POST', `${path}/members/${profile.user_id}/remove`, { disable_keys: true })
+  assert.deepEqual(removed.body, { id: profile.user_id, deleted: true, disabled_keys: 1 })
+  assert.equal((await member.get('summary')).status, 401, 'the session has ended')
+  const keys = (await server.admin('GET', `${path}/keys`)).body.data
+  assert.deepEqual(
+    keys.map(({ disabled }: { disabled: boolean }) => disabled),
+    [true],
+  )
+
+  const revoked = (await server.admin('POST', `${path}/invitations`, { role: 'member' })).body
+  refused(await server.admin('DELETE', `/admin/v1/accounts/${accountId}/invitations/${revoked.id}`), 404, 'not_found')
+  assert.deepEqual((await server.admin('DELETE', `${path}/invitations/${revoked.id}`)).body, {
+    id: revoked.id,
+    deleted: true,
+  })
+  refused(
+    await new ConsoleClient(server).post('invitations/check', { token: tokenOf(revoked.link) }),
+    403,
+    'access_denied',
+  )
+  refused(await server.admin('POST', '/admin/v1/accounts/none/invitations', { role: 'member' }), 404, 'not_found')
+  const events = (await server.admin('GET', '/admin/v1/events?action=member.invite')).body.data
+  assert.equal(events[0].actor, 'token')
+  const { browser: stranger } = await signedUp(server)
+  refused(await stranger.request('POST', `${path}/invitations`, { role: 'owner' }), 403, 'access_denied')
+})

@@ -150,6 +150,8 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/admin/v1/accounts/:id': () => people.A.id,
   '/admin/v1/accounts/:id/topups/:reference': () => `test-${people.A.id}-1000`,
   '/admin/v1/accounts/:id/notices/channels/:channel': () => notice.own,
+  '/admin/v1/accounts/:id/members/:member': () => people.A.userId,
+  '/admin/v1/accounts/:id/invitations/:invitation': () => objects.invitation,
   '/admin/v1/keys/:id': () => people.A.keyId,
   '/admin/v1/tokens/:id': () => objects.token,
   '/admin/v1/providers/:slug': () => 'sandbox',

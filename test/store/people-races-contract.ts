@@ -113,7 +113,7 @@ export function peopleRaces(records: BenchTest): void {
       const outcomes = await Promise.all(
         ids.map((id) =>
           act === 'leave'
-            ? members.remove(accountId, id, { leaves: true })
+            ? members.remove(accountId, id, { evenOwner: true })
             : members.change({ accountId, role: 'member', monthlyLimitMicro: null }, id, {
                 by: id,
                 month: '2026-11-01',
@@ -132,10 +132,10 @@ export function peopleRaces(records: BenchTest): void {
       await users.create({ ...PERSON, role: 'user', id, email: `${id}@example.com`, accountId })
     await users.change('out', () => ({ disabled: true }))
     const role = { accountId, role: 'member', monthlyLimitMicro: null } as const
-    assert.equal(await members.remove(accountId, 'in', { leaves: true }), 'last_owner')
+    assert.equal(await members.remove(accountId, 'in', { evenOwner: true }), 'last_owner')
     assert.equal(await members.change(role, 'in', { by: 'in', month: '2026-11-01' }), 'last_owner')
     await users.change('out', () => ({ disabled: false }))
-    assert.equal(await members.remove(accountId, 'in', { leaves: true }), 'removed')
+    assert.equal(await members.remove(accountId, 'in', { evenOwner: true }), 'removed')
   })
 
   records(

@@ -1,4 +1,5 @@
 import type { MouseEvent } from 'react'
+import { given } from '../api/endpoint.ts'
 
 /** The attribute by which a row's link names its record. */
 const NAME = 'record'
@@ -28,7 +29,7 @@ export function modelAt(id: string) {
   return { to: '/model/$', params: { _splat: id } } as const
 }
 
-/** The operator's page of an account. */
-export function accountAt(id: string) {
-  return { to: '/operator/accounts/$id', params: { id } } as const
+/** The operator's page of an account, or one of its tabs. */
+export function accountAt(id: string, tab?: string) {
+  return { to: '/operator/accounts/$id', params: { id }, search: given({ tab }) } as const
 }

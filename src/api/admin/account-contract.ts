@@ -58,7 +58,7 @@ export const Account = object({
   id: text(),
   external_id: EXTERNAL_ID,
   name: text(),
-  email: nullable(text()),
+  email: nullable(text('Where its owner can be reached: nobody has access by it.')),
   status: AccountStatus,
   default_model: nullable(text()),
   rate_limit: nullable(RateLimit, "null = the service's."),
@@ -123,6 +123,7 @@ export const AccountPut = body({
 export const AccountPatch = body({
   external_id: EXTERNAL_ID_CHANGE,
   name: optional(nullable(NAME)),
+  email: optional(nullable(filled())),
   status: optional(nullable(AccountStatus)),
   default_model: optional(MODEL),
   rate_limit: optional(nullable(RateLimit)),

@@ -75,7 +75,7 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
       return { status, body: { id: entry.id, kind: booked, amount, balance: rubles(balanceMicro) } }
     }),
     listRoute(ports, 'GET /admin/v1/accounts/:id/ledger', async (call, range) => {
-      const { id } = await account(ports, param(call, 'id'))
+      const { id } = await accountNamed(ports, param(call, 'id'))
       return listBody(await ports.store.entries.list(id, range), (entry) => wire(LedgerEntry, entry))
     }),
     adminReply('PUT /admin/v1/accounts/:id/topups/:reference', async (call, read) => {
@@ -87,7 +87,7 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
       return { status, body: wire(Entry, entry) }
     }),
     adminRoute('GET /admin/v1/accounts/:id/topups/:reference', async (call) => {
-      const { id } = await account(ports, param(call, 'id'))
+      const { id } = await accountNamed(ports, param(call, 'id'))
       const reference = param(call, 'reference')
       const entry = await ports.store.entries.topUp(id, reference)
       if (entry === null) throw notFound('Top-up', reference)
@@ -98,7 +98,7 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
 }
 
 /** The account by its id or its external id; throws if there is none. */
-async function account(ports: AdminPorts, given: string): Promise<AccountRecord> {
+export async function accountNamed(ports: AdminPorts, given: string): Promise<AccountRecord> {
   const found = await findNamed(ports, { kind: 'account', get: (id) => ports.store.accounts.get(id) }, given)
   if (found === null) throw notFound('Account', given)
   return found
@@ -137,10 +137,11 @@ function accountKind(ports: AdminPorts): NamedRecords<'/admin/v1/accounts/:id', 
         },
       }
     },
-    patch: async (_call, { name, status, exact_holds: exactHolds, ...terms }) => {
+    patch: async (_call, { name, email, status, exact_holds: exactHolds, ...terms }) => {
       const { default_model: defaultModel, rate_limit: rateLimit, allowed_models: allowedModels } = terms
       const patch = {
         ...(typeof name === 'string' ? { name } : {}),
+        ...(email === undefined ? {} : { email }),
         ...(typeof status === 'string' ? { status } : {}),
         ...(typeof exactHolds === 'boolean' ? { exactHolds } : {}),
         ...(defaultModel === undefined ? {} : { defaultModel }),
@@ -263,7 +264,7 @@ async function statement(
 ): Promise<AdminAnswer<'GET /admin/v1/accounts/:id/statement'>> {
   const { timezone } = ports.catalog.current().settings
   const range = { ...dayRange(call.query, ports.periods().day), timezone, nowMs: ports.clock.now() }
-  return await statementOf(ports.store.statements, await account(ports, param(call, 'id')), range)
+  return await statementOf(ports.store.statements, await accountNamed(ports, param(call, 'id')), range)
 }
 
 /** The fields that PUT sets and the body for a new key may omit, with their defaults. */
@@ -278,14 +279,14 @@ export function keyAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   const kind = keyKind(ports)
   return [
     adminRoute('POST /admin/v1/accounts/:id/keys', async (call, read) => {
-      const { id: accountId } = await account(ports, param(call, 'id'))
+      const { id: accountId } = await accountNamed(ports, param(call, 'id'))
       const { record, once } = await createKey(ports, accountId, read(), { externalId: null, disabled: false })
       const body = shown(ports, record)
       await recordChange(ports, call, 'key.create', record.id, null, body)
       return { ...body, ...once }
     }),
     listRoute(ports, 'GET /admin/v1/accounts/:id/keys', async (call, range) => {
-      const { id } = await account(ports, param(call, 'id'))
+      const { id } = await accountNamed(ports, param(call, 'id'))
       return listBody(
         await ports.store.keys.lists.page({ accountId: id }, ports.periods(), range),
         ({ key, ...more }) => shown(ports, { ...key, ...more }),
@@ -327,7 +328,7 @@ function keyKind(ports: AdminPorts): NamedRecords<'/admin/v1/keys/:id', FullKey,
     },
     describe: async (_call, read) => {
       const { account: owner, disabled, ...terms } = read()
-      const { id: accountId } = await account(ports, owner)
+      const { id: accountId } = await accountNamed(ports, owner)
       return {
         change: (current) => {
           if (current.accountId !== accountId)

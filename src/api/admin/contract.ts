@@ -44,6 +44,7 @@ import {
 } from './top-up-contract.ts'
 import { GROUP_ROUTES } from './group-contract.ts'
 import { NOTICE_ROUTES } from './notice-contract.ts'
+import { PEOPLE_ROUTES } from './people-contract.ts'
 import { RECONCILIATION_ROUTES } from './reconciliation/contract.ts'
 import { FOCUS_ROUTES } from '../focus/contract.ts'
 import { TOKEN_ROUTES } from './token-contract.ts'
@@ -111,6 +112,8 @@ export const ADMIN_ROUTES = completed({
     errors: ['conflict'],
     example: { body: { email: 'root@example.com' } },
   },
+
+  ...PEOPLE_ROUTES,
 
   ...TOKEN_ROUTES,
 

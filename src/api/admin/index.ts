@@ -3,6 +3,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
 import type { AdminWireRoute } from './admin-route.ts'
 import { accountNoticeRoutes, noticeAdminRoutes } from './notices.ts'
+import { peopleAdminRoutes } from './account-people.ts'
 import { accountAdminRoutes, keyAdminRoutes } from './accounts.ts'
 import { groupAdminRoutes } from './account-groups.ts'
 import { catalogAdminRoutes, priceAdminRoutes } from './catalog.ts'
@@ -21,6 +22,7 @@ import { userAdminRoutes } from './users.ts'
 export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonly Route<Principal>[] {
   const routes = [
     ...accountAdminRoutes(ports),
+    ...peopleAdminRoutes(ports),
     ...groupAdminRoutes(ports),
     ...keyAdminRoutes(ports),
     ...catalogAdminRoutes(ports, adapters),

@@ -36,11 +36,13 @@ export const Invitation = object({
   role: MemberRole,
   monthly_limit: nullable(rub(MONTHLY_LIMIT)),
   email: nullable(text('Only the person with this address may use it; null = anyone with the link.')),
-  created_by: text(),
+  created_by: text('Their e-mail, or `operator`.'),
   created_at: time(),
   expires_at: time(),
 })
 export type Invitation = Static<typeof Invitation>
+
+export const People = object({ members: list(Member), invitations: list(Invitation, 'Those that are still open.') })
 
 export const NewInvitation = object({
   ...Invitation.fields,
@@ -61,6 +63,7 @@ export type MemberPatch = Static<typeof MemberPatch>
 export const RemovalBody = body({
   disable_keys: flag('Disables the keys that the person has made; else they work on.'),
 })
+export const MemberRemoved = object({ id: text(), deleted: only(true), disabled_keys: whole() })
 export const InvitationToken = body({ token: filled('Of the link.', 1_000) })
 export const InvitationFacts = object({
   account_name: text(),
@@ -86,7 +89,7 @@ export type JoinBody = Static<typeof JoinBody>
 export const MEMBER_ROUTES = {
   'GET /cabinet/v1/members': {
     summary: 'The people of the account and, for owners, the open invitations.',
-    answer: object({ members: list(Member), invitations: list(Invitation) }),
+    answer: People,
   },
   'PATCH /cabinet/v1/members/:id': {
     summary:
@@ -99,7 +102,7 @@ export const MEMBER_ROUTES = {
   'POST /cabinet/v1/members/:id/remove': {
     summary: 'Takes a person out: their sessions end at once. An owner cannot be removed.',
     body: RemovalBody,
-    answer: object({ id: text(), deleted: only(true), disabled_keys: whole() }),
+    answer: MemberRemoved,
     example: { body: { disable_keys: true } },
   },
   'POST /cabinet/v1/members/leave': {

@@ -150,20 +150,20 @@ export class MemberStore {
   }
 
   /**
-   * `owner` = an owner can be changed only by themselves (`by`); `last_owner` = an account needs an owner; `over` = the
-   * person's keys may already spend more in a month.
+   * `owner` = an owner can be changed only by themselves or the operator (`by` is null); `last_owner` = an account
+   * needs an owner; `over` = the person's keys may already spend more in a month.
    */
   change(
     { accountId, role, monthlyLimitMicro }: Membership,
     userId: string,
-    { by, month }: { readonly by: string; readonly month: string },
+    { by, month }: { readonly by: string | null; readonly month: string },
   ): Promise<'changed' | 'missing' | 'owner' | 'last_owner' | 'over'> {
     return this.#locked(accountId, async (sql) => {
       const people = await membersOf(sql, accountId)
       const before = people.find((member) => member.userId === userId)
       if (before === undefined) return 'missing'
       if (before.role === 'owner' && role === 'owner') return 'changed'
-      if (before.role === 'owner' && by !== userId) return 'owner'
+      if (before.role === 'owner' && by !== null && by !== userId) return 'owner'
       if (before.role === 'owner' && !(await hasOtherOwner(sql, accountId, userId))) return 'last_owner'
       if (monthlyLimitMicro !== null) {
         const promised = await promisedMicro(sql, { accountId, userId, month }, null)
@@ -180,19 +180,19 @@ export class MemberStore {
   }
 
   /**
-   * Takes a person out of an account and ends their sessions. An owner can only leave (`leaves`), and the last owner
-   * cannot.
+   * Takes a person out of an account and ends their sessions. An owner is taken out only by themselves or the operator
+   * (`evenOwner`), and the last owner by nobody.
    */
   remove(
     accountId: string,
     userId: string,
-    { leaves }: { readonly leaves: boolean },
+    { evenOwner }: { readonly evenOwner: boolean },
   ): Promise<'removed' | 'missing' | 'owner' | 'last_owner'> {
     return this.#locked(accountId, async (sql) => {
       const people = await membersOf(sql, accountId)
       const member = people.find((one) => one.userId === userId)
       if (member === undefined) return 'missing'
-      if (member.role === 'owner' && !leaves) return 'owner'
+      if (member.role === 'owner' && !evenOwner) return 'owner'
       if (member.role === 'owner' && !(await hasOtherOwner(sql, accountId, userId))) return 'last_owner'
       await sql.run('UPDATE console_user SET account_id = NULL WHERE id = ? AND account_id = ?', [userId, accountId])
       await sql.run('DELETE FROM account_member WHERE account_id = ? AND user_id = ?', [accountId, userId])

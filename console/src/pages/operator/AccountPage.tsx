@@ -27,11 +27,11 @@ import { ShownOnce } from '../keys/ShownOnce.tsx'
 import { StatementView, useStatementDays } from '../money/StatementView.tsx'
 import { DeliveryList } from '../notices/DeliveryList.tsx'
 import { Receivers, ThresholdForm } from '../notices/Receivers.tsx'
+import { People } from '../people/PeoplePage.tsx'
 import { AccountMoney } from './AccountMoney.tsx'
 import { ACCOUNT_TONES } from './AccountsPage.tsx'
 import { AccountPrices } from './customer-prices/CustomerPriceTable.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
-import { UserList } from './UsersPage.tsx'
 import { accountAt } from '../../parts/row-link.ts'
 
 const RENEWS = ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] as const
@@ -47,6 +47,7 @@ export function AccountPage() {
       lead={
         <>
           <CopyId id={id} />
+          {account.data?.email && <div>{account.data.email}</div>}
           {account.data !== undefined && (
             <>
               <ExternalIdButton change="PATCH /admin/v1/accounts/:id" of={account.data} name={title} />
@@ -94,7 +95,18 @@ function Record({ account }: { readonly account: Account }) {
     ['alerts', t('alerts.tab_alerts'), <AccountAlerts key="alerts" accountId={id} />],
     ['prices', t('customers.tab'), <AccountPrices key="prices" account={account} />],
     ['keys', t('nav.keys'), <AccountKeys key="keys" accountId={id} />],
-    ['users', t('accounts.tab_users'), <UserList key="users" account={id} />, can('GET /admin/v1/users')],
+    [
+      'people',
+      t('nav.people'),
+      <People
+        key="people"
+        frame={Section}
+        lead={t('access.lead')}
+        account={account}
+        rules={can('POST /admin/v1/accounts/:id/invitations')}
+      />,
+      can('GET /admin/v1/accounts/:id/members'),
+    ],
   ]
   return (
     <Tabs value={tab} onChange={setTab} keepMounted={false}>
@@ -205,6 +217,7 @@ const WHOLE = { decimals: 0, least: 1, required: true }
 
 interface Values extends SpendingLimit {
   readonly name: string
+  readonly email: string
   readonly model: string | null
   /** Whether the account has a rate limit of its own instead of the default. */
   readonly ownRate: boolean
@@ -219,6 +232,7 @@ function AccountLimits({ account }: { readonly account: Account }) {
   const ids = (useRead('GET /admin/v1/models', {}).data?.data ?? []).map(({ id }) => id)
   const first: Values = {
     name: account.name,
+    email: account.email ?? '',
     model: account.default_model,
     ownRate: account.rate_limit !== null,
     requests: String(account.rate_limit?.requests ?? DEFAULT_RATE.requests),
@@ -237,6 +251,7 @@ function AccountLimits({ account }: { readonly account: Account }) {
   return (
     <Form of={form} form="narrow" act={t('common.save')}>
       <TextInput label={t('keys.name')} required maxLength={200} {...form.field('name')} />
+      <TextInput label={t('entry.email')} description={t('access.email_hint')} type="email" {...form.field('email')} />
       <ChoiceField
         label={t('settings.model')}
         placeholder=""
@@ -263,9 +278,20 @@ function AccountLimits({ account }: { readonly account: Account }) {
   )
 }
 
-function patchOf({ name, model, ownRate, requests, window, models, exactHolds, ...limit }: Values): AccountPatch {
+function patchOf({
+  name,
+  email,
+  model,
+  ownRate,
+  requests,
+  window,
+  models,
+  exactHolds,
+  ...limit
+}: Values): AccountPatch {
   return {
     name: name.trim(),
+    email: email.trim() === '' ? null : email.trim(),
     default_model: model,
     rate_limit: ownRate ? { requests: Number(requests), window: Number(window) } : null,
     allowed_models: models.length === 0 ? null : models,

@@ -375,8 +375,7 @@ function FirstRun({ hasModel, hasRequest, isOpen, hide }: ReturnType<typeof useF
     key: hasRequest || (keys.data?.total ?? 0) > 0,
     request: hasRequest,
   }
-  const ofAccount: LinkProps =
-    account === undefined ? { to: '/operator/accounts' } : { ...accountAt(account.id), search: { tab: 'keys' } }
+  const ofAccount: LinkProps = account === undefined ? { to: '/operator/accounts' } : accountAt(account.id, 'keys')
   const links: Readonly<Record<StepName, LinkProps>> = {
     provider: { to: '/operator/providers/connect' },
     model: { to: '/operator/prices' },

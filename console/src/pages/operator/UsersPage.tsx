@@ -4,7 +4,7 @@ import type { ConsoleUser } from '../../../../src/api/admin/account-contract.ts'
 import type { OperatorRole } from '../../../../src/tables/scopes.ts'
 import { useAct } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
-import { ServerList, type ServerListProps } from '../../parts/DataList.tsx'
+import { ServerList } from '../../parts/DataList.tsx'
 import { confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
@@ -26,16 +26,7 @@ export function UsersPage() {
           <InviteForm />
         </Section>
       </Can>
-      <UserList
-        filters={[
-          { name: 'query', label: t('users.by_email') },
-          {
-            name: 'role',
-            label: t('settings.role'),
-            data: ROLES.map((value) => ({ value, label: t(`settings.role_${value}`) })),
-          },
-        ]}
-      />
+      <UserList />
     </OperatorPage>
   )
 }
@@ -70,21 +61,22 @@ interface UserLink {
   readonly link: string
 }
 
-interface UserListProps extends Pick<ServerListProps<'GET /admin/v1/users'>, 'filters'> {
-  /** Absent = of all accounts. */
-  readonly account?: string
-}
-
 /** Who may sign in to the console. */
-export function UserList({ filters = [], account }: UserListProps) {
+function UserList() {
   const can = useCan()
   const [link, setLink] = useState<UserLink | null>(null)
   return (
     <>
       <ServerList
         read="GET /admin/v1/users"
-        filters={filters}
-        query={() => ({ account })}
+        filters={[
+          { name: 'query', label: t('users.by_email') },
+          {
+            name: 'role',
+            label: t('settings.role'),
+            data: ROLES.map((value) => ({ value, label: t(`settings.role_${value}`) })),
+          },
+        ]}
         height={300}
         name="users"
         label={t('nav.users')}

@@ -44,7 +44,7 @@ export function CustomerPriceTable({ query, byAccount }: CustomerPriceTableProps
               id: 'who',
               title: t('requests.account'),
               value: ({ account, account_name: known }) => (known === '' ? account : known),
-              to: ({ account }) => ({ ...accountAt(account), search: { tab: 'prices' } }),
+              to: ({ account }) => accountAt(account, 'prices'),
               under: ({ group }) => group,
             }
           : {
