@@ -252,8 +252,8 @@ class AccessStage implements Access {
     if (principal !== null) return this.bounds.refusal('changes', principal.accountId, OWNERS_CHANGES)
     if (this.#scopes.has(request)) return this.bounds.refusal('admin_changes', this.#actors.get(request) ?? '')
     const { user, membership } = this.sessionOf(request)
-    // A person without an account is counted by their user id.
-    if (membership === null) return this.bounds.refusal('changes', user.id)
+    // A person without an account of their own there is counted by their user id.
+    if (membership === null || membership.role === 'viewer') return this.bounds.refusal('changes', user.id)
     return this.bounds.refusal('changes', membership.accountId, membership.role === 'owner' ? 0 : OWNERS_CHANGES)
   }
 

@@ -6,7 +6,8 @@ import type { ApiError } from '../base/errors.ts'
 import type { IdSource } from '../base/ids.ts'
 import { reasonError } from '../base/refusals.ts'
 import { HOUR_MS } from '../base/time.ts'
-import { type Membership, currentMembership } from '../store/people/member-store.ts'
+import { type Place, currentPlace } from '../store/people/member-store.ts'
+import { covers, ROLE_SCOPES, VIEW_SCOPES } from '../tables/scopes.ts'
 import type { SessionRecord, SessionStore } from '../store/people/sign-in-store.ts'
 import type { UserRecord } from '../store/people/user-store.ts'
 
@@ -35,13 +36,14 @@ export interface ConsoleSession {
   readonly user: UserRecord
   readonly session: SessionRecord
   /** The account that the user acts for; null = the user has none. */
-  readonly membership: Membership | null
+  readonly membership: Place | null
 }
 
 export interface ConsoleSessionPorts extends KnownDevicePorts {
   readonly store: SessionStore
   /** Whether the console is reached over https. */
   readonly isSecure: (request: IncomingMessage) => boolean
+  readonly adminTotpRequired: boolean
 }
 
 /**
@@ -98,10 +100,16 @@ export class ConsoleSessions {
     const found = await this.#ports.store.find(tokenHash(token), nowMs)
     if (found === null) return null
     const { user, session, memberships } = found
-    const membership = currentMembership(memberships, session.accountId)
+    const membership = currentPlace(memberships, session.accountId, this.mayView(user))
     if (nowMs - session.lastSeenAtMs < TOUCH_MS) return { user, session, membership }
     await this.#ports.store.touch(session.hash, nowMs)
     return { user, session: { ...session, lastSeenAtMs: nowMs }, membership }
+  }
+
+  /** Whether the user may look at accounts that are not theirs, as an operator. */
+  mayView({ operatorRole, totpEnabled }: UserRecord): boolean {
+    if (operatorRole === null || (this.#ports.adminTotpRequired && !totpEnabled)) return false
+    return covers(ROLE_SCOPES[operatorRole], VIEW_SCOPES)
   }
 
   /** The browser's id if this user has signed in from it before; else null. */

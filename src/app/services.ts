@@ -192,7 +192,14 @@ function callersOf(
   nodes: Nodes,
 ): Pick<Services, 'isSecure' | 'sessions' | 'access' | 'links'> {
   const isSecure = createIsSecure(config.publicUrl, config.trustedProxies)
-  const sessions = new ConsoleSessions({ store: store.sessions, clock, ids, cipher: keyWrap, isSecure })
+  const sessions = new ConsoleSessions({
+    store: store.sessions,
+    clock,
+    ids,
+    cipher: keyWrap,
+    isSecure,
+    adminTotpRequired: config.adminTotpRequired,
+  })
   const access = createAccess({
     keys: store.keys,
     managementKeys: store.managementKeys,

@@ -3,6 +3,7 @@ export const EVENT_ACTIONS = [
   'account.create',
   'account.delete',
   'account.update',
+  'account.view',
   'account_group.create',
   'account_group.delete',
   'account_group.update',

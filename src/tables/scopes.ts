@@ -17,12 +17,15 @@ export type MemberScope = (typeof MEMBER_SCOPES)[number]
 
 export const MEMBER_ROLES = ['owner', 'member', 'billing'] as const
 export type MemberRole = (typeof MEMBER_ROLES)[number]
+/** What a person may do in an account; `viewer` is no role of a member: an operator looks at it as its people see it. */
+export const ACCOUNT_ROLES = [...MEMBER_ROLES, 'viewer'] as const
+export type AccountRole = (typeof ACCOUNT_ROLES)[number]
 
 /**
  * A member manages the keys that they have made; `keys:all` is for the keys of others too. `billing` pays and sees what
  * is spent, but makes no keys and calls no models.
  */
-export const MEMBER_ROLE_SCOPES: Readonly<Record<MemberRole, ReadonlySet<MemberScope>>> = {
+export const MEMBER_ROLE_SCOPES: Readonly<Record<AccountRole, ReadonlySet<MemberScope>>> = {
   owner: new Set(MEMBER_SCOPES),
   member: new Set(['account:read', 'keys:read', 'keys:write', 'members:read', 'playground', 'usage:read']),
   billing: new Set([
@@ -34,6 +37,7 @@ export const MEMBER_ROLE_SCOPES: Readonly<Record<MemberRole, ReadonlySet<MemberS
     'money:write',
     'usage:read',
   ]),
+  viewer: new Set(['account:read', 'keys:all', 'keys:read', 'members:read', 'money:read', 'usage:read']),
 }
 
 /**
@@ -94,6 +98,16 @@ export const ROLE_SCOPES: Readonly<Record<OperatorRole, ReadonlySet<AdminScope>>
   ]),
   read_only: new Set(ADMIN_SCOPES.filter((scope) => scope.endsWith(':read'))),
 }
+
+/** What an operator needs to look at an account as its people see it: all of it can be read one by one with these. */
+export const VIEW_SCOPES: readonly AdminScope[] = [
+  'accounts:read',
+  'keys:read',
+  'log:read',
+  'money:read',
+  'people:read',
+  'usage:read',
+]
 
 /** Whether a caller with the scopes `own` may grant or remove `others`: nobody may grant more than they have. */
 export function covers(own: ReadonlySet<AdminScope>, others: Iterable<AdminScope>): boolean {

@@ -136,3 +136,9 @@ export function useAct<E extends ActEndpoint>(
     },
   })
 }
+
+/** Makes the session act for another account. The page is loaded anew, so that nothing of the last one stays in memory. */
+export function useEnterAccount(path = '/'): (account: string) => void {
+  const enter = useAct('POST /cabinet/v1/account', { done: () => window.location.assign(path) })
+  return (account) => enter.mutate({ body: { account } })
+}

@@ -13,11 +13,12 @@ import { useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import type { Language } from '../../../src/api/cabinet/session-contract.ts'
-import { setProfile, useAct, useRead } from '../api/hooks.ts'
+import { setProfile, useAct, useEnterAccount, useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
 import { dialogName } from '../parts/Dialog.tsx'
 import { tellFailure } from '../parts/Loaded.tsx'
 import {
+  AccountsIcon,
   AutoIcon,
   DarkIcon,
   LightIcon,
@@ -162,8 +163,7 @@ function UserMenu() {
   const others = profile.accounts.filter(({ account }) => account !== profile.account_id)
   const initials = initialsOf(profile.name === '' ? profile.email : profile.name)
   const client = useQueryClient()
-  // A full page load, so that nothing of the other account stays in memory.
-  const go = useAct('POST /cabinet/v1/account', { done: () => window.location.assign('/') })
+  const go = useEnterAccount()
   const signOut = useAct('POST /cabinet/v1/sign-out', {
     done: () => {
       client.clear()
@@ -183,7 +183,7 @@ function UserMenu() {
         ...others.map(({ account, name }) => ({
           label: t('shell.go_to', { name: name === '' ? account : name }),
           icon: <SwitchIcon size={17} />,
-          act: () => go.mutate({ body: { account } }),
+          act: () => go(account),
         })),
         'line',
         { label: t('shell.sign_out'), icon: <SignOutIcon size={17} />, act: () => signOut.mutate({}) },
@@ -206,12 +206,31 @@ function Notices() {
       {profile.account_status !== 'active' && (
         <Alert color="red" icon={<WarningIcon />} title={t(`shell.account_${profile.account_status}`)} />
       )}
+      <Viewing />
       {profile.must_enrol_totp && (
         <Alert color="yellow" icon={<WarningIcon />} title={t('shell.enrol')}>
           <Link to="/security">{t('shell.enrol_link')}</Link>
         </Alert>
       )}
     </div>
+  )
+}
+
+/** Says that an operator looks at a customer's account, and leads back. */
+function Viewing() {
+  const { account_role: role, account_id: id, accounts } = useProfile()
+  const enter = useEnterAccount(`/operator/accounts/${id}`)
+  if (role !== 'viewer') return null
+  const own = accounts.find(({ account }) => account !== id)
+  const name = accounts.find(({ account }) => account === id)?.name ?? ''
+  return (
+    <Alert color="sea" icon={<AccountsIcon />} title={t('shell.viewing', { name: name === '' ? id : name })}>
+      {own !== undefined && (
+        <Button variant="default" size="compact-sm" onClick={() => enter(own.account)}>
+          {t('shell.viewing_end')}
+        </Button>
+      )}
+    </Alert>
   )
 }
 

@@ -141,7 +141,8 @@ export const MEMBER_ROUTES = {
     example: { body: { token: EXAMPLE_TOKEN, email: 'ben@example.com', password: 'seven quiet lanterns' } },
   },
   'POST /cabinet/v1/account': {
-    summary: 'Chooses the account that this session acts for, among those of the user.',
+    summary:
+      'Chooses the account that this session acts for: one of the user, or for an operator who may read all of it any other, as a `viewer`, which is an event `account.view`.',
     body: body({ account: filled('Its id.') }),
     answer: SessionState,
     errors: ['not_found'],

@@ -33,7 +33,8 @@ export function memberRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
       removeMember(ports, ofVisit(ports, visit, {}), idIn(visit), read().disable_keys),
     ),
     visitRoute(ports, 'POST /cabinet/v1/members/leave', async (visit) => {
-      const { accountId, user } = visit
+      const { accountId, user, membership } = visit
+      if (membership?.role === 'viewer') throw reasonError('role_needed', { role: membership.role })
       if ((await ports.store.members.remove(accountId, user.id, { evenOwner: true })) === 'last_owner')
         throw reasonError('last_owner')
       ports.access.invalidate({ accountId })
@@ -85,7 +86,11 @@ export function joinRoutes(ports: CabinetPorts, oidcName: string | null): readon
     visitRoute(ports, 'POST /cabinet/v1/account', async ({ call, user, session }, read) => {
       const { account } = read()
       const memberships = await ports.store.members.of(user)
-      if (!memberships.some(({ accountId }) => accountId === account)) throw notFound('Account', account)
+      if (!memberships.some(({ accountId }) => accountId === account)) {
+        if (!ports.sessions.mayView(user) || (await ports.store.accounts.get(account)) === null)
+          throw notFound('Account', account)
+        await recordEvent(ports, { actor: user.email, ip: call.clientIp }, 'account.view', account)
+      }
       await ports.store.sessions.choose(session.hash, account)
       return sessionState(ports, call, oidcName, { user, session: { ...session, accountId: account } })
     }),

@@ -21,7 +21,7 @@ import { ProofBody, type WireRoute } from '../../base/wire-route.ts'
 import { Deleted, EXAMPLE_TOKEN } from '../records/route-rows.ts'
 import { cursored } from './log-contract.ts'
 import { PageQuery } from './money-contract.ts'
-import { ADMIN_SCOPES, MEMBER_ROLES, MEMBER_SCOPES, OPERATOR_ROLES } from '../../tables/scopes.ts'
+import { ACCOUNT_ROLES, ADMIN_SCOPES, MEMBER_ROLES, MEMBER_SCOPES, OPERATOR_ROLES } from '../../tables/scopes.ts'
 
 const SECRET_CHARS_MAX = 1_000
 
@@ -74,7 +74,11 @@ export type MemberRole = Static<typeof MemberRole>
 export const MONTHLY_LIMIT =
   'The most that the keys which this person makes may spend in a month; null = no limit of their own.'
 
-const Place = object({ account: text(), name: text('Of the account.'), role: MemberRole })
+const AccountRole = oneOf(
+  ACCOUNT_ROLES,
+  '`viewer`: an operator who looks at the account as its people see it, and changes nothing.',
+)
+const Place = object({ account: text(), name: text('Of the account.'), role: AccountRole })
 
 export const Profile = object({
   user_id: text(),
@@ -85,7 +89,7 @@ export const Profile = object({
   scopes: list(oneOf(ADMIN_SCOPES), 'What an operator may do in `/admin/v1`.'),
   account_id: text(),
   account_status: oneOf(['active', 'deactivated', 'locked']),
-  account_role: nullable(MemberRole, 'null = the user has no account.'),
+  account_role: nullable(AccountRole, 'null = the user has no account.'),
   account_scopes: list(oneOf(MEMBER_SCOPES), 'What the user may do in the account of this session.'),
   monthly_limit: nullable(rub(MONTHLY_LIMIT)),
   accounts: list(Place, 'Every account of the user; `POST /cabinet/v1/account` chooses one.'),

@@ -3,7 +3,7 @@ import { PASSWORD_LENGTH } from '../../access/passwords.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
 import { rubles } from '../../base/money.ts'
 import { reasonError } from '../../base/refusals.ts'
-import { currentMembership } from '../../store/people/member-store.ts'
+import { currentPlace } from '../../store/people/member-store.ts'
 import type { SessionRecord } from '../../store/people/sign-in-store.ts'
 import type { UserRecord } from '../../store/people/user-store.ts'
 import { Profile, type ServiceFacts, type SessionState, type SignInAnswer } from './session-contract.ts'
@@ -52,9 +52,10 @@ export async function profileOf(
 ): Promise<Profile> {
   const user = (await ports.store.users.get(given.id)) ?? given
   const memberships = await ports.store.members.of(user)
-  const membership = currentMembership(memberships, chosen)
+  const membership = currentPlace(memberships, chosen, ports.sessions.mayView(user))
+  const places = membership?.role === 'viewer' ? [...memberships, membership] : memberships
   const account = membership === null ? null : await ports.store.accounts.get(membership.accountId)
-  const names = await ports.store.accounts.names(new Set(memberships.map(({ accountId }) => accountId)))
+  const names = await ports.store.accounts.names(new Set(places.map(({ accountId }) => accountId)))
   const limitMicro = membership?.monthlyLimitMicro ?? null
   return wire(Profile, user, {
     user_id: user.id,
@@ -64,7 +65,7 @@ export async function profileOf(
     account_role: membership?.role ?? null,
     account_scopes: membership === null ? [] : [...MEMBER_ROLE_SCOPES[membership.role]],
     monthly_limit: limitMicro === null ? null : rubles(limitMicro),
-    accounts: memberships.map(({ accountId, role }) => ({
+    accounts: places.map(({ accountId, role }) => ({
       account: accountId,
       name: names.get(accountId) ?? '',
       role,

@@ -1,5 +1,5 @@
 import { fieldError } from '../../base/refusals.ts'
-import type { MemberRole } from '../../tables/scopes.ts'
+import type { AccountRole, MemberRole } from '../../tables/scopes.ts'
 import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 import { rubles, type Micro } from '../../base/money.ts'
 import { big, bigOrNull, CHANGE, textOrNull, type Database, type Row, type Sql } from '../database.ts'
@@ -58,9 +58,24 @@ export function membershipsOf(user: UserRecord, rows: readonly Membership[]): re
   ]
 }
 
-/** The account that a session acts for: the chosen one while the person is a member of it, or else the first. */
-export function currentMembership(memberships: readonly Membership[], chosen: string | null): Membership | null {
-  return memberships.find(({ accountId }) => accountId === chosen) ?? memberships[0] ?? null
+/** What a person may do in the account of their session. */
+export interface Place extends Omit<Membership, 'role'> {
+  readonly role: AccountRole
+}
+
+/**
+ * The account that a session acts for: the chosen one while the person is a member of it or may view it, or else the
+ * first.
+ */
+export function currentPlace(
+  memberships: readonly Membership[],
+  chosen: string | null,
+  mayView: boolean,
+): Place | null {
+  const own = memberships.find(({ accountId }) => accountId === chosen)
+  if (own === undefined && chosen !== null && mayView)
+    return { accountId: chosen, role: 'viewer', monthlyLimitMicro: null }
+  return own ?? memberships[0] ?? null
 }
 
 /** null = a joined row without a membership. */

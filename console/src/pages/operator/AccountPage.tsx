@@ -2,7 +2,8 @@ import { Button, Switch, Tabs, TextInput } from '@mantine/core'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import type { Account, AccountPatch, AccountStatus, Key } from '../../../../src/api/admin/account-contract.ts'
-import { useAct, useRead } from '../../api/hooks.ts'
+import { VIEW_SCOPES } from '../../../../src/tables/scopes.ts'
+import { useAct, useEnterAccount, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { ButtonLink, StatusBadge, Press } from '../../parts/cells.tsx'
 import { CopyId } from '../../parts/Copy.tsx'
@@ -33,12 +34,15 @@ import { ACCOUNT_TONES } from './AccountsPage.tsx'
 import { AccountPrices } from './customer-prices/CustomerPriceTable.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 import { accountAt } from '../../parts/row-link.ts'
+import { useProfile } from '../../session.tsx'
 
 const RENEWS = ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] as const
 
 /** One account: its money, its state and limits, its keys, its users. */
 export function AccountPage() {
   const { id } = useParams({ from: '/operator/accounts/$id' })
+  const { scopes: own } = useProfile()
+  const view = useEnterAccount()
   const account = useRead('GET /admin/v1/accounts/:id', { params: { id } })
   const title = account.data === undefined || account.data.name === '' ? id : account.data.name
   return (
@@ -57,9 +61,16 @@ export function AccountPage() {
         </>
       }
       actions={
-        <ButtonLink variant="default" to="/operator/requests" search={{ account: id }}>
-          {t('keys.requests')}
-        </ButtonLink>
+        <>
+          {VIEW_SCOPES.every((scope) => own.includes(scope)) && (
+            <Button variant="default" onClick={() => view(id)}>
+              {t('accounts.view')}
+            </Button>
+          )}
+          <ButtonLink variant="default" to="/operator/requests" search={{ account: id }}>
+            {t('keys.requests')}
+          </ButtonLink>
+        </>
       }
     >
       <Loaded of={account} height={520}>
