@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { CABINET_FILES } from '../../src/api/cabinet/files.ts'
 import { ROUTE_SCOPES, type RouteScope } from '../../src/api/cabinet/ports.ts'
 import { MEMBER_ROLE_SCOPES, type MemberRole } from '../../src/tables/scopes.ts'
-import { administrator, ConsoleClient, PASSWORD, signedUp, topUp } from '../harness/console-client.ts'
-import { gateway, movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { ConsoleClient, PASSWORD, signedUp, topUp, viewer } from '../harness/console-client.ts'
+import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { refusedInWords as refused } from '../harness/refused.ts'
 import { DAY_MS } from '../../src/base/time.ts'
 
@@ -128,7 +128,7 @@ test('a route of the cabinet opens to the roles that its row names, and to no ot
   const names = routes.map(({ method, path }) => `${method} ${path}`)
   assert.deepEqual(new Set([...names, ...payments, ...oidc(scopes)]), new Set(scopes.keys()))
   for (const role of ['member', 'billing', 'viewer'] as const) {
-    const { browser } = role === 'viewer' ? await viewer('routes@example.com') : await joined(role)
+    const { browser } = role === 'viewer' ? await viewer(server, 'routes@example.com', accountId) : await joined(role)
     for (const { method, path } of routes) {
       const scope = scopes.get(`${method} ${path}`)
       assert.ok(scope !== undefined, `${method} ${path}`)
@@ -348,72 +348,6 @@ test('a person of two accounts goes from one to the other, and into no third', a
   assert.equal((await owner.post(`members/${id}/remove`, { disable_keys: false })).status, 200)
   refused(await browser.get('summary'), 401, 'unauthorized')
   assert.equal((await browser.signIn(email)).body.profile.account_id, home)
-})
-
-/** An operator who looks at the owner's account. */
-async function viewer(email: string): Promise<{ readonly browser: ConsoleClient; readonly home: string }> {
-  const browser = await administrator(server, email)
-  const home = (await browser.get('session')).body.profile.account_id
-  const answer = await browser.post('account', { account: accountId })
-  assert.equal(answer.status, 200, answer.text)
-  return { browser, home }
-}
-
-test('an operator sees an account as its people do, changes and spends nothing there, and that is logged', async () => {
-  const { browser, home } = await viewer('viewer@example.com')
-  const { profile } = (await browser.get('session')).body
-  assert.deepEqual([profile.account_id, profile.account_role], [accountId, 'viewer'])
-  assert.deepEqual(
-    profile.accounts.map(({ account, role }: Record<string, string>) => [account, role]),
-    [
-      [home, 'owner'],
-      [accountId, 'viewer'],
-    ],
-  )
-  assert.deepEqual((await browser.get('summary')).body.money, (await owner.get('summary')).body.money)
-  const { id, key } = (await owner.post('keys', { name: 'seen' })).body
-  assert.equal((await chat(key)).status, 200)
-  for (const path of ['log', 'ledger', 'usage', 'members', 'keys', `keys/${id}`, 'refusals'])
-    assert.equal((await browser.get(path)).status, 200, path)
-  const body = { model: 'sandbox/chat', messages: [{ role: 'user', content: 'x' }] }
-  refused(
-    await browser.request('POST', 'playground/chat/completions', body, { 'x-tollgate-key-id': id }),
-    403,
-    'access_denied',
-  )
-  refused(await browser.request('PATCH', 'profile', { default_model: 'sandbox/chat' }), 403, 'access_denied')
-  refused(await browser.post('members/leave', {}), 403, 'access_denied')
-  const { data } = (await server.admin('GET', '/admin/v1/events?action=account.view')).body
-  assert.ok(
-    data.some((row: Record<string, string>) => row['actor'] === 'viewer@example.com' && row['object'] === accountId),
-  )
-  assert.equal((await browser.post('account', { account: 'acc_none' })).status, 404)
-  assert.equal((await browser.post('account', { account: home })).body.profile.account_role, 'owner')
-  assert.equal((await browser.get('session')).body.profile.accounts.length, 1)
-})
-
-test('who may not read all of an account as an operator does not view it, from the next request on', async () => {
-  const { browser } = await viewer('demoted@example.com')
-  const { user_id: id } = (await browser.get('session')).body.profile
-  const role = async (operator: string): Promise<void> => {
-    const { status, text } = await server.admin('PATCH', `/admin/v1/users/${id}`, { operator_role: operator })
-    assert.equal(status, 200, text)
-  }
-  await role('support')
-  assert.equal((await browser.signIn('demoted@example.com')).status, 200)
-  assert.equal((await browser.post('account', { account: accountId })).body.profile.account_role, 'viewer')
-  await role('billing')
-  await browser.signIn('demoted@example.com')
-  refused(await browser.post('account', { account: accountId }), 404, 'not_found')
-  const { browser: customer } = await signedUp(server)
-  refused(await customer.post('account', { account: accountId }), 404, 'not_found')
-})
-
-test('an operator who must turn two-step sign-in on views no account before', async () => {
-  const strict = await gateway({ env: { TOLLGATE_ADMIN_TOTP: 'required' } })
-  const { accountId: account } = await signedUp(strict)
-  const browser = await administrator(strict, 'hasty@example.com')
-  refused(await browser.post('account', { account }), 404, 'not_found')
 })
 
 test('people, invitations and changes of another account are as if they did not exist', async () => {

@@ -77,6 +77,19 @@ export async function administrator(server: ApiClient, email: string): Promise<C
   return browser
 }
 
+/** An operator who looks at an account; `home` is their own. */
+export async function viewer(
+  server: ApiClient,
+  email: string,
+  account: string,
+): Promise<{ readonly browser: ConsoleClient; readonly home: string }> {
+  const browser = await administrator(server, email)
+  const home = (await browser.get('session')).body.profile.account_id
+  const answer = await browser.post('account', { account })
+  if (answer.status !== 200) throw new Error(`account answered ${answer.status}: ${answer.text}`)
+  return { browser, home }
+}
+
 /** Tops up an account. */
 export async function topUp(server: ApiClient, accountId: string, amount: number): Promise<void> {
   const answer = await server.admin('POST', `/admin/v1/accounts/${accountId}/ledger`, {
