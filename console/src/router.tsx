@@ -76,6 +76,7 @@ const routeTree = root.addChildren([
     'CustomerPricesPage',
     () => import('./pages/operator/customer-prices/CustomerPricesPage.tsx'),
   ),
+  operatorPage('/operator/held', 'HeldPricesPage', () => import('./pages/operator/HeldPricesPage.tsx')),
   operatorPage('/operator/catalog', 'CatalogPage', () => import('./pages/operator/CatalogPage.tsx')),
   operatorPage('/operator/health', 'HealthPage', () => import('./pages/operator/HealthPage.tsx')),
   operatorPage('/operator/margin', 'MarginPage', () => import('./pages/operator/MarginPage.tsx')),

@@ -213,6 +213,11 @@ export class CatalogService implements Catalog {
     })
   }
 
+  /** The models in force as they would be with these changes. */
+  preview(changes: readonly PriceChange[]): Snapshot['models'] {
+    return this.#built(effectiveDocument({ ...this.#state, ...withChanges(this.#state, changes) }), 0, 0).models
+  }
+
   /** Providers that have bundled models; none if the bundle is not sold. */
   bundledProviders(): readonly string[] {
     return this.#state.own.bundled ? providersOf(this.#state.base.models) : []
@@ -296,9 +301,7 @@ export class CatalogService implements Catalog {
   }
 
   credentialCount(): number {
-    return [this.#state.own, this.#state.base]
-      .flatMap((document) => Object.values(credentialsOf(document)))
-      .reduce((sum, keys) => sum + keys.length, 0)
+    return [this.#state.own, this.#state.base].flatMap((own) => Object.values(credentialsOf(own)).flat()).length
   }
 
   /** The effective document with each credential cut to its last four characters. */

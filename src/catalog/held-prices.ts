@@ -30,6 +30,12 @@ export interface PriceActor {
   readonly ip: string | null
 }
 
+/** Changes that were decided, and those that could not be any more. */
+interface Decided {
+  readonly decided: readonly PriceChange[]
+  readonly overtaken: readonly PriceChange[]
+}
+
 /** The state of a provider's prices. */
 interface PriceState {
   readonly held: readonly PriceChange[]
@@ -143,43 +149,56 @@ export class HeldPrices {
   }
 
   /**
-   * null = there is no such change; `overtaken` = another person has decided it meanwhile, or the price in force is no
-   * longer the one before the change.
+   * Decides the changes with these ids that wait; others are not in the answer. `overtaken`: another person has decided
+   * a change meanwhile, or the price in force is no longer the one before it.
    */
-  async decide(id: string, isApproved: boolean, by: PriceActor): Promise<PriceChange | 'overtaken' | null> {
-    const change = (await this.held()).find((one) => one.id === id)
-    if (change === undefined) return null
-    const { provider } = change
+  async decide(ids: ReadonlySet<string>, isApproved: boolean, by: PriceActor): Promise<Decided> {
+    const wanted = (await this.held()).filter(({ id }) => ids.has(id))
     // An approval of `gone` deletes nothing: a person only acknowledges it.
-    const isMade = isApproved && change.reason !== 'gone'
-    // The event decides between two nodes, so it is written first. If the node dies before the change is made, the next
-    // fetch finds the change again.
-    const isMine = await this.#edit(provider, async (state) => {
-      if (!state.held.some((one) => one.id === id)) return false
-      const held = state.held.filter((one) => one.id !== id)
-      const rejected = isMade ? state.rejected : [...state.rejected, rejectionOf(change)].slice(-DECIDED_MAX)
-      const action = isMade ? 'prices.approved' : 'prices.rejected'
-      await this.#note(action, provider, { ...state, held, rejected }, by, [change])
-      return true
-    })
-    if (!isMine) return 'overtaken'
-    return !isMade || (await this.#made(change, by)) ? change : 'overtaken'
+    const isMade = ({ reason }: PriceChange): boolean => isApproved && reason !== 'gone'
+    const decided: PriceChange[] = []
+    for (const ofProvider of Map.groupBy(wanted, ({ provider }) => provider).values())
+      for (const changes of Map.groupBy(ofProvider, isMade).values())
+        decided.push(...(await this.#decideAlike(changes, changes.every(isMade), by)))
+    return { decided, overtaken: wanted.filter((change) => !decided.includes(change)) }
   }
 
-  /** false = the price in force is no longer the one before the change. */
-  async #made(change: PriceChange, by: PriceActor): Promise<boolean> {
-    const { provider } = change
+  /** Makes or rejects changes of one provider; returns those that are now as decided. */
+  async #decideAlike(
+    changes: readonly PriceChange[],
+    isMade: boolean,
+    by: PriceActor,
+  ): Promise<readonly PriceChange[]> {
+    const provider = changes[0]?.provider ?? ''
+    // The event decides between two nodes, so it is written first. If the node dies before the change is made, the next
+    // fetch finds the change again.
+    const mine = await this.#edit(provider, async (state) => {
+      const waiting = new Set(state.held.map(({ id }) => id))
+      const taken = changes.filter(({ id }) => waiting.has(id))
+      if (taken.length === 0) return taken
+      const ids = new Set(taken.map(({ id }) => id))
+      const held = state.held.filter(({ id }) => !ids.has(id))
+      const rejected = isMade ? state.rejected : [...state.rejected, ...taken.map(rejectionOf)].slice(-DECIDED_MAX)
+      const action = isMade ? 'prices.approved' : 'prices.rejected'
+      await this.#note(action, provider, { ...state, held, rejected }, by, taken)
+      return taken
+    })
+    return isMade && mine.length > 0 ? this.#made(provider, mine, by) : mine
+  }
+
+  /** Makes the changes whose price in force is still the one before; returns those. */
+  async #made(provider: string, changes: readonly PriceChange[], by: PriceActor): Promise<readonly PriceChange[]> {
     try {
-      const made = await this.#ports.catalog.applyPrices([change], 'person')
-      if (made.length > 0) return true
+      const made = await this.#ports.catalog.applyPrices(changes, 'person')
+      if (made.length === changes.length) return made
+      await this.#edit(provider, (state) => this.#note('prices.applied', provider, state, by, [], 'overtaken'))
+      return made
     } catch (thrown) {
       await this.#edit(provider, (state) =>
-        this.#note('prices.held', provider, { ...state, held: [...state.held, change] }, by, [change]),
+        this.#note('prices.held', provider, { ...state, held: [...state.held, ...changes] }, by, changes),
       )
       throw thrown
     }
-    await this.#edit(provider, (state) => this.#note('prices.applied', provider, state, by, [], 'overtaken'))
-    return false
   }
 
   /** Each try reads the state anew. */

@@ -40,6 +40,8 @@ ${row('a', 'currency: USD, prompt: 1, completion: 4, input_cache_read: 0.1')}
 ${row('b', 'currency: USD, prompt: 2, completion: 8')}
 ${row('c', 'currency: USD, prompt: 3, completion: 9', ', sell: { prompt: 310, completion: 920 }')}
 ${row('d', 'currency: RUB, prompt: 300, completion: 900')}
+${row('e', 'currency: USD, prompt: 2.5, completion: 8')}
+${row('f', 'currency: USD, prompt: 3, completion: 9', ', sell: { prompt: 310, completion: 920 }')}
 `,
 })
 /** Prices of a million tokens, as the list writes them. */
@@ -141,6 +143,49 @@ test('a hand approves or rejects, as itself; a rejected change is not proposed a
   const late = await asPricer(`${another?.id}/approve`)
   assert.deepEqual([late.status, late.body.error.metadata.reason], [409, 'price_overtaken'])
   assert.deepEqual(await price('acme/c'), { currency: 'USD', prompt: 3.01, completion: 9 })
+})
+
+test('a change that waits says what it would do: prices, margins, rubles a day, and who would pay more; many are decided at once', async () => {
+  lists({ e: perToken(5, 8), f: perToken(3.4, 9) })
+  const account = await server.createAccount({ balance: 1_000 })
+  const body = { model: 'acme/e', messages: [{ role: 'user', content: 'x' }] }
+  assert.equal((await server.post('/v1/chat/completions', account.key, body)).status, 200)
+  await fetchNow()
+  const { data } = (await server.admin('GET', '/admin/v1/price-changes')).body
+  const [e, f] = data
+  assert.deepEqual([e.model, e.reason, f.model], ['acme/e', 'rise', 'acme/f'])
+  // Twenty tokens of input for 250, which will be 500 a million, and three of output for 800.
+  assert.deepEqual(e.effect.lines, [
+    {
+      price: 'prompt',
+      condition: null,
+      cost: '250',
+      cost_after: '500',
+      sell: '250',
+      sell_after: '500',
+      margin_percent: 0,
+      margin_percent_after: 0,
+    },
+  ])
+  const [mine] = e.effect.customers.filter((one: { readonly account: string }) => one.account === account.id)
+  assert.equal(mine.day, 0.000714, '20 tokens × 250 rubles a million more, over seven days')
+  assert.ok(e.effect.day.cost > 0 && e.effect.day.cost === e.effect.day.revenue)
+  assert.ok(e.effect.customer_count >= 1)
+  const [line] = f.effect.lines
+  assert.deepEqual(
+    [line.cost_after, line.sell, line.sell_after, line.margin_percent_after],
+    ['340', '310', '310', -9.7],
+    'a fixed price stays, and its margin falls below nothing',
+  )
+  assert.deepEqual([f.effect.day, f.effect.customers, e.effect.limits.context_length], [null, [], 8_000])
+  const decide = (ids: readonly string[], decision: string): ReturnType<typeof server.admin> =>
+    server.admin('POST', '/admin/v1/price-changes/decide', { ids, decision })
+  const before = await version()
+  assert.deepEqual((await decide([e.id, f.id, 'prc_none'], 'approve')).body, { decided: 2, overtaken: [] })
+  assert.equal(await version(), before + 1, 'one price version for all changes of a provider')
+  assert.deepEqual([(await price('acme/e'))['prompt'], (await price('acme/f'))['prompt']], [5, 3.4])
+  assert.deepEqual((await decide([e.id], 'reject')).body, { decided: 0, overtaken: [] })
+  assert.equal((await decide([], 'approve')).status, 400)
 })
 
 test('of several decisions at once one wins, and the others are told so', async () => {

@@ -45,6 +45,7 @@ export const CONSOLE_PAGES: readonly ConsolePage[] = [
   { name: 'operator-connect', route: '/operator/providers/connect', who: 'operator' },
   { name: 'operator-prices', route: '/operator/prices', who: 'operator' },
   { name: 'operator-customer-prices', route: '/operator/customer-prices', who: 'operator' },
+  { name: 'operator-held', route: '/operator/held', who: 'operator' },
   { name: 'operator-catalog', route: '/operator/catalog', who: 'operator' },
   { name: 'operator-health', route: '/operator/health', who: 'operator' },
   { name: 'operator-margin', route: '/operator/margin', who: 'operator', until: CHART },

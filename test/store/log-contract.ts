@@ -313,6 +313,21 @@ export function logContract(open: () => Promise<Store>): void {
     const [largest] = data
     assert.deepEqual(await bench.store.generations.usersOf(models, '2000-01-01', 1), { total, data: [largest] })
     assert.deepEqual(await bench.store.generations.usersOf(models, '2100-01-01', 9), { total: 0, data: [] })
+    const used = await bench.store.generations.customersOf(models, '2000-01-01')
+    assert.deepEqual(
+      new Map(
+        [...Map.groupBy(used, ({ group }) => group)].map(([id, own]) => [
+          id,
+          {
+            requests: own.reduce((sum, { requests }) => sum + requests, 0),
+            revenueMicro: own.reduce((sum, { revenueMicro }) => sum + revenueMicro, 0n),
+          },
+        ]),
+      ),
+      expected,
+    )
+    assert.ok(used.every(({ model, provider }) => models.includes(model) && provider !== ''))
+    assert.deepEqual(await bench.store.generations.customersOf([], '2000-01-01'), [])
   })
 
   log(

@@ -39,6 +39,8 @@ export function createFormat(language: string, zone: string) {
     number,
     /** Rubles to the last micro-ruble. Nothing is rounded, so figures that are shown together add up. */
     money: (value: number): string => rub(value, exact),
+    /** The same for a change, with its sign. */
+    moreMoney: (value: number): string => rub(value, { ...exact, signDisplay: 'exceptZero' }),
     /** The same for the end of a column: decimal marks are aligned, since missing digits leave a space. */
     moneyInColumn: (value: number): string => withRoom(rubles(exact).formatToParts(value), MICRO_DIGITS),
     /** An exact decimal of rubles with all its digits: price × tokens may have more digits than a JavaScript number. */

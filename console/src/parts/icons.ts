@@ -12,6 +12,7 @@ export { default as AccountsIcon } from '@tabler/icons-react/dist/esm/icons/Icon
 export { default as ProviderIcon } from '@tabler/icons-react/dist/esm/icons/IconServer.mjs'
 export { default as PricesIcon } from '@tabler/icons-react/dist/esm/icons/IconTags.mjs'
 export { default as DifferenceIcon } from '@tabler/icons-react/dist/esm/icons/IconGitCompare.mjs'
+export { default as HeldIcon } from '@tabler/icons-react/dist/esm/icons/IconInbox.mjs'
 export { default as HealthIcon } from '@tabler/icons-react/dist/esm/icons/IconHeartbeat.mjs'
 export { default as MarginIcon } from '@tabler/icons-react/dist/esm/icons/IconReportMoney.mjs'
 export { default as AuditIcon } from '@tabler/icons-react/dist/esm/icons/IconChecklist.mjs'

@@ -81,6 +81,7 @@ export const OPERATOR: readonly DestinationGroup[] = [
     items: [
       { to: '/operator/providers', name: 'providers', icon: icons.ProviderIcon, scope: 'catalog:read' },
       { to: '/operator/prices', name: 'prices', icon: icons.PricesIcon, scope: 'catalog:read' },
+      { to: '/operator/held', name: 'held', icon: icons.HeldIcon, scope: 'catalog:read' },
       { to: '/operator/catalog', name: 'catalog_document', icon: icons.DifferenceIcon, scope: 'catalog:read' },
       { to: '/operator/health', name: 'health', icon: icons.HealthIcon, scope: 'health:read' },
     ],

@@ -136,6 +136,41 @@ export const Warned = object(
 )
 export type Warned = Static<typeof Warned>
 
+/** What a change that waits would do to what the model costs, sells for and brings. */
+export const PriceEffect = object(
+  {
+    lines: list(
+      object({
+        price: text('As in the file: `prompt`, `completion`, …'),
+        condition: nullable(text('Such as `above 200000`; null = the plain price.')),
+        cost: nullable(text('Exact, in RUB; null = there is none yet.')),
+        cost_after: nullable(text()),
+        sell: nullable(text("Everybody's price.")),
+        sell_after: nullable(text()),
+        margin_percent: nullable(number()),
+        margin_percent_after: nullable(number()),
+      }),
+      'The prices that would be others.',
+    ),
+    day: nullable(
+      object(
+        { cost: number('More to the provider, RUB a day.'), revenue: number('More from customers, RUB a day.') },
+        'Estimated from the traffic of the last 7 days; null = there was none.',
+      ),
+    ),
+    customer_count: whole('Accounts that used the model at this provider in these days and would pay another price.'),
+    customers: list(
+      object({ account: text(), name: text(), day: number('More a day, RUB.') }),
+      'The first five of them, those that would pay the most more first.',
+    ),
+    limits: nullable(
+      object({ context_length: nullable(whole()), max_completion_tokens: nullable(whole()) }, 'Of the model now.'),
+    ),
+  },
+  'What approving a change would do.',
+)
+export type PriceEffect = Static<typeof PriceEffect>
+
 export const PriceChange = object(
   {
     id: text(),
@@ -163,6 +198,7 @@ export const PriceChange = object(
         'Of a new model, other limits, or a model that is gone.',
       ),
     ),
+    effect: optional(PriceEffect),
   },
   'Another price of an endpoint, by the list of its provider or by a release.',
 )
@@ -323,6 +359,18 @@ export const PRICE_ROUTES = {
       data: list(object({ account: text(), requests: whole(), revenue: number('RUB.') })),
     }),
     example: { query: { model: 'acme/large' } },
+  },
+  'POST /admin/v1/price-changes/decide': {
+    command: 'price decide',
+    scope: 'catalog:write',
+    summary:
+      'Approves or rejects changes that wait, those of a provider as one price version; unknown ids are skipped.',
+    body: body({ ids: list(text(), '', { minItems: 1, maxItems: 1_000 }), decision: oneOf(['approve', 'reject']) }),
+    answer: object({
+      decided: whole(),
+      overtaken: list(PriceChange, 'Decided by another person meanwhile, or of a price that was changed.'),
+    }),
+    example: { body: { ids: ['prc_Vb3kQ9xT2mLr7dWa'], decision: 'approve' } },
   },
   'POST /admin/v1/price-changes/:id/approve': {
     command: 'price approve',

@@ -12,6 +12,7 @@ import { type WireModel, wireDocument, wireModel, wirePrice } from '../../catalo
 import type { Route } from '../../http/edge.ts'
 import { namedSettings } from '../../tables/settings-table.ts'
 import type { PriceChange as WirePriceChange, Settings, Warned } from './catalog-contract.ts'
+import { effectsOf } from './held-effects.ts'
 import {
   type AdminCall,
   type AdminPorts,
@@ -186,13 +187,24 @@ export function priceAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
   const by = (call: AdminCall): PriceActor => priceActor(ports, call)
   const decide = async (call: AdminCall, isApproved: boolean): Promise<WirePriceChange> => {
     const id = param(call, 'id')
-    const change = await applied(() => ports.prices.book.decide(id, isApproved, by(call)))
-    if (change === null) throw notFound('Price change', id)
-    if (change === 'overtaken') throw reasonError('price_overtaken')
+    const { decided, overtaken } = await applied(() => ports.prices.book.decide(new Set([id]), isApproved, by(call)))
+    if (overtaken.length > 0) throw reasonError('price_overtaken')
+    const [change] = decided
+    if (change === undefined) throw notFound('Price change', id)
     return wireChange(change)
   }
   return [
-    adminRoute('GET /admin/v1/price-changes', async () => ({ data: (await ports.prices.book.held()).map(wireChange) })),
+    adminRoute('GET /admin/v1/price-changes', async () => {
+      const held = await ports.prices.book.held()
+      const effectOf = await effectsOf(ports, held)
+      return { data: held.map((change) => ({ ...wireChange(change), effect: effectOf(change) })) }
+    }),
+    adminRoute('POST /admin/v1/price-changes/decide', async (call, read) => {
+      const { ids, decision } = read()
+      const { book } = ports.prices
+      const { decided, overtaken } = await applied(() => book.decide(new Set(ids), decision === 'approve', by(call)))
+      return { decided: decided.length, overtaken: overtaken.map(wireChange) }
+    }),
     adminRoute('POST /admin/v1/price-changes/fetch', async (call) => {
       const rounds = await ports.prices.fetchLists(by(call))
       const data = rounds.map(({ provider, applied: made, held, failure }) => ({

@@ -139,6 +139,19 @@ export class GenerationStore {
     return rows.map((row) => ({ day: text(row, 'day'), model: text(row, 'model'), costMicro: big(row, 'cost') }))
   }
 
+  /** What each account used of these models since a day, by the provider that answered. */
+  async customersOf(models: readonly string[], fromDay: string): Promise<readonly CustomerUsage[]> {
+    if (models.length === 0) return []
+    const where = `day >= ? AND model IN (${models.map(() => '?').join(',')})`
+    const rows = await readBeside(
+      this.#database,
+      `SELECT model, provider, account_id AS grouped, ${USAGE.list} FROM usage_day WHERE ${where}
+        GROUP BY model, provider, account_id ORDER BY model, provider, account_id`,
+      [fromDay, ...models],
+    )
+    return rows.map((row) => ({ ...usageRow(row), model: text(row, 'model'), provider: text(row, 'provider') }))
+  }
+
   /**
    * Accounts that used any of these models since a day, those that paid the most first and `most` at most; and the
    * number of all of them.
@@ -171,6 +184,12 @@ export class GenerationStore {
       })),
     }
   }
+}
+
+/** An account's sums of one model at one provider. */
+export interface CustomerUsage extends UsageRow {
+  readonly model: string
+  readonly provider: string
 }
 
 /** How much an account used the models, and what it paid for them. */

@@ -45,6 +45,7 @@ const OPERATOR = [
   '/providers/connect',
   '/prices',
   '/customer-prices',
+  '/held',
   '/catalog',
   '/health',
   '/margin',

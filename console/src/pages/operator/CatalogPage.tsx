@@ -1,14 +1,12 @@
 import { Button, FileButton, Group, Progress } from '@mantine/core'
 import { useState } from 'react'
-import type { CatalogDocument, PriceChange } from '../../../../src/api/admin/catalog-contract.ts'
+import type { CatalogDocument } from '../../../../src/api/admin/catalog-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { Can, useCan } from '../../parts/Can.tsx'
-import { ReadList } from '../../parts/DataList.tsx'
 import { saveFile } from '../../parts/ListTools.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
-import { format, t } from '../../parts/words.ts'
+import { t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import {
   CATALOG_RENEWS,
@@ -31,9 +29,6 @@ export function CatalogPage() {
   return (
     <OperatorPage title={t('nav.catalog_document')} lead={t('catalog.lead')}>
       <CatalogWarnings warnings={warnings} />
-      <Can call="GET /admin/v1/price-changes">
-        <HeldChanges />
-      </Can>
       <BundledUpdate />
       <Loaded of={catalog} height={520}>
         {(document) => <Editor key={catalog.dataUpdatedAt} document={document} known={known} />}
@@ -133,82 +128,4 @@ function parsed(text: string): CatalogDocument | null {
   const value = parsedObject(text)
   // The server checks the rest.
   return value !== null && 'models' in value ? (value as CatalogDocument) : null
-}
-
-/** New models, prices and limits that wait for the operator's decision. */
-function HeldChanges() {
-  const can = useCan()('POST /admin/v1/price-changes/:id/approve')
-  const approve = useAct('POST /admin/v1/price-changes/:id/approve', { renews: RENEWS, said: t('held.approved') })
-  const reject = useAct('POST /admin/v1/price-changes/:id/reject', { renews: RENEWS, said: t('held.rejected') })
-  const disabled = approve.isPending || reject.isPending
-  return (
-    <Section title={t('held.title')} lead={t('held.lead')}>
-      <ReadList
-        of={useRead('GET /admin/v1/price-changes', {})}
-        height={160}
-        name="held-changes"
-        label={t('held.title')}
-        empty={{ picture: 'model', title: t('held.none') }}
-        columns={[
-          { id: 'model', title: t('usage.model'), value: 'model', code: ({ provider }) => provider },
-          {
-            id: 'reason',
-            title: t('held.reason'),
-            value: ({ reason }) => (reason === null ? '' : t(`held_reason.${reason}`)),
-          },
-          {
-            id: 'change',
-            title: t('held.change'),
-            value: ({ before, after }) => `${priceText(before)} → ${priceText(after)}`,
-            cell: (change) => <ChangeText change={change} />,
-          },
-          {
-            id: 'actions',
-            acts: ({ id, reason }) => [
-              can && {
-                label: t(reason === 'gone' ? 'held.note' : 'held.approve'),
-                variant: 'filled',
-                disabled,
-                run: () => approve.mutate({ params: { id }, body: {} }),
-              },
-              can &&
-                reason !== 'gone' && {
-                  label: t('held.reject'),
-                  disabled,
-                  run: () => reject.mutate({ params: { id }, body: {} }),
-                },
-            ],
-          },
-        ]}
-      />
-    </Section>
-  )
-}
-
-function ChangeText({ change: { before, after, row, reason } }: { readonly change: PriceChange }) {
-  const limits = (['context_length', 'max_completion_tokens'] as const).flatMap((name) => {
-    const tokens = row?.[name]
-    const text = row?.guessed?.includes(name) === true ? 'held.guess' : 'held.limit'
-    return tokens === undefined ? [] : [t(text, { name, tokens: format.number(tokens) })]
-  })
-  return (
-    <div>
-      {reason !== 'limits' && reason !== 'gone' && (
-        <div className="mono">
-          {before === null ? '' : `${priceText(before)} → `}
-          {priceText(after)}
-        </div>
-      )}
-      {limits.map((text) => (
-        <div key={text} className="small">
-          {text}
-        </div>
-      ))}
-    </div>
-  )
-}
-
-/** A price as the catalogue file writes it, conditions included. */
-function priceText(price: PriceChange['before']): string {
-  return price === null ? '' : JSON.stringify(price)
 }

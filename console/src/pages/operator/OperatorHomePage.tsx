@@ -83,7 +83,7 @@ function useConcerns(
   const can = useCan()
   const [sees, seesHealth] = [can('GET /admin/v1/catalog/warnings'), can('GET /admin/v1/endpoints/health')]
   const doubts = useRead('GET /admin/v1/catalog/warnings', {}, { enabled: sees }).data?.data
-  const held = useRead('GET /admin/v1/price-changes', {}, { enabled: sees }).data?.data
+  const held = useRead('GET /admin/v1/price-changes', {}, { everyMs: REFRESH_MS, enabled: sees }).data?.data
   const service = useRead('GET /admin/v1/warnings', {}, { enabled: seesHealth }).data?.data
   if (overview === undefined) return { of: [], calm: null }
   const { recent, low_balances: low, locked, pending_payments: pending, refused } = overview
@@ -122,7 +122,7 @@ function useConcerns(
         t('overview.locked', { count: locked.accounts, amount: format.money(locked.amount) }),
         { to: '/operator/accounts' },
       ],
-      [held?.length ?? 0, t('overview.held', { count: held?.length ?? 0 }), { to: '/operator/catalog' }],
+      [held?.length ?? 0, t('overview.held', { count: held?.length ?? 0 }), { to: '/operator/held' }],
       [doubts?.length ?? 0, t('overview.doubts', { count: doubts?.length ?? 0 }), { to: '/operator/catalog' }],
     ],
     // The frame of the page shows the warnings of the service.
