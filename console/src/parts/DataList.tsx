@@ -46,6 +46,8 @@ export interface DataListProps<Row> extends Omit<ListProps<Row>, 'dense' | 'orde
   /** Every row is printed. */
   readonly printed?: boolean
   readonly denseAtFirst?: boolean
+  /** The order until the user chooses one: the id of a column, after `-` for the largest first. */
+  readonly sortAtFirst?: string
   /** Columns that are hidden until the user chooses them. */
   readonly hiddenAtFirst?: readonly string[]
   /** `below` saves the height of a line. */
@@ -64,11 +66,13 @@ export function DataList<Row extends object>({
   begun = false,
   printed = false,
   denseAtFirst = false,
+  sortAtFirst,
   hiddenAtFirst = NOTHING,
   tools = 'above',
   ...list
 }: DataListProps<Row>) {
-  const { sort, offset, go } = useListPlace(prefix)
+  const { sort: wish, offset, go } = useListPlace(prefix)
+  const sort = wish ?? sortAtFirst ?? null
   const [choice, choose] = useListChoice(name, { hidden: hiddenAtFirst, dense: denseAtFirst })
   // Row components keep the same columns until one is hidden or shown. The first column names the row.
   const seen = useMemo(
@@ -78,7 +82,7 @@ export function DataList<Row extends object>({
   const isPaged = page !== undefined || begun
   const order: ListOrder = {
     sort,
-    setSort: (wish) => go({ sort: wish, offset: 0 }),
+    setSort: (next) => go({ sort: next, offset: 0 }),
     of: (column) => {
       if (isPaged ? column.ordered !== true : valueOf(column) === undefined) return null
       return sort === column.id ? 'ascending' : sort === `-${column.id}` ? 'descending' : 'none'
@@ -114,7 +118,7 @@ export function DataList<Row extends object>({
               offset={first}
               size={page?.size ?? PAGE_ROWS}
               total={total}
-              go={(wish) => go({ offset: wish })}
+              go={(to) => go({ offset: to })}
               atLeast={page?.atLeast ?? false}
               deep={page === undefined || page.deep === true}
             />

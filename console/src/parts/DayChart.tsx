@@ -1,16 +1,19 @@
-import { ColorSwatch, Group, Text } from '@mantine/core'
+import { ColorSwatch, Group } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
+import { useSearch } from '@tanstack/react-router'
 import { type ReactNode, type Ref, useState } from 'react'
 import { ownValue } from '../../../src/base/own-value.ts'
 import css from './day-chart.module.css'
 import { Failed, Outline } from './Loaded.tsx'
 import { onDemand } from './OnDemand.tsx'
+import { type Search, useChange } from './list-place.ts'
+import { colourOf } from './thing-colours.ts'
 import { format, t } from './words.ts'
 
 interface DayChartProps {
-  readonly kind: 'area' | 'bars'
-  /** One object per day, with its `day` and a number for each series. */
-  readonly days: readonly Readonly<Record<string, number | string>>[]
+  /** `stack`: parts of a sum, one above another; `group`: amounts side by side. */
+  readonly kind: 'stack' | 'group'
+  readonly days: readonly ChartDay[]
   readonly series: readonly ChartSeries[]
   readonly unit: 'money' | 'count'
   /** What the chart shows, for screen readers. */
@@ -24,16 +27,27 @@ interface DayChartProps {
   readonly open?: (day: string, series: string | null) => void
 }
 
+/** A day with a value for each series. */
+export interface ChartDay {
+  readonly day: string
+  readonly values: readonly number[]
+}
+
 /** The drawing is not part of what a page loads first. */
 const DayDrawing = onDemand('DayDrawing', () => import('./DayDrawing.tsx'))
 
+/** The parameter of the address with the series that are hidden. */
+const HIDDEN = 'off'
+
 /**
- * A chart by day. Arrow keys move between its days. A table below it has the same figures, and opens by itself if the
- * drawing cannot be loaded.
+ * A chart by day. Arrow keys move between its days; its legend hides series and shows them again. A table below it has
+ * the same figures, and opens by itself if the drawing cannot be loaded.
  */
 export function DayChart(props: DayChartProps) {
   const { kind, series, label, height = 240, open } = props
-  const figures = useFigures(props)
+  const search: Search = useSearch({ strict: false })
+  const hidden = new Set(ownValue(search, HIDDEN)?.split(',').map(decoded))
+  const figures = useFigures(props, hidden)
   const { ref, width } = useElementSize()
   const [pointed, setPointed] = useState<number | null>(null)
   const drawing = DayDrawing.useFile()
@@ -44,7 +58,7 @@ export function DayChart(props: DayChartProps) {
   const { data: Drawing } = drawing
   return (
     <>
-      {series.length > 1 && <Legend series={series} />}
+      {series.length > 1 && <Legend series={series} hidden={hidden} />}
       {drawing.isError ? (
         <Failed failure={drawing.error} retry={() => void drawing.refetch()} />
       ) : (
@@ -56,19 +70,21 @@ export function DayChart(props: DayChartProps) {
           point={setPointed}
           open={open === undefined ? undefined : openAt}
         >
-          {Drawing === undefined ? (
-            <Outline height={height} />
-          ) : (
-            <Drawing
-              kind={kind}
-              figures={figures}
-              width={width}
-              height={height}
-              pointed={pointed}
-              point={setPointed}
-              openAt={openAt}
-            />
-          )}
+          <div style={{ height }}>
+            {Drawing === undefined ? (
+              <Outline height={height} />
+            ) : (
+              <Drawing
+                kind={kind}
+                figures={figures}
+                width={width}
+                height={height}
+                pointed={pointed}
+                point={setPointed}
+                openAt={openAt}
+              />
+            )}
+          </div>
         </Slider>
       )}
       <ChartTable key={String(drawing.isError)} label={label} figures={figures} startsOpen={drawing.isError} />
@@ -76,18 +92,61 @@ export function DayChart(props: DayChartProps) {
   )
 }
 
-function useFigures({ days, series, unit, nameOf, tickOf }: DayChartProps): Figures {
+function useFigures({ kind, days, series, unit, nameOf, tickOf }: DayChartProps, hidden: ReadonlySet<string>): Figures {
   const name = nameOf ?? ((day) => format.day(day))
+  const seen = series.map((one) => !hidden.has(one.name))
+  const isSeen = (_value: unknown, number: number): boolean => !seen.includes(true) || seen[number] === true
+  const shown = series.filter(isSeen)
   return {
-    days: days.map((day) => String(day['day'])),
-    rows: days.map((day) => series.map((one) => Number(ownValue(day, one.name) ?? 0))),
-    series,
+    days: days.map(({ day }) => day),
+    rows: days.map(({ values }) => values.filter(isSeen)),
+    series: shown,
+    total: kind === 'stack' && shown.length > 1 ? t('chart.total') : null,
     isWhole: unit === 'count',
     nameOf: name,
     tickOf: tickOf ?? name,
     valueText: (value) => (unit === 'money' ? format.money(value) : format.number(value)),
     tickText: (value) => (unit === 'money' ? format.compactMoney(value) : format.compact(value)),
   }
+}
+
+/** The name of the series without one, such as requests of no app. */
+const UNNAMED = '-'
+
+function encoded(name: string): string {
+  return name === '' ? UNNAMED : encodeURIComponent(name)
+}
+
+/** A name in the address; it may be damaged there. */
+function decoded(name: string): string {
+  try {
+    return name === UNNAMED ? '' : decodeURIComponent(name)
+  } catch {
+    return ''
+  }
+}
+
+/** The figures of a day; those of a sum are its parts that are not 0, and the sum. */
+export function dayParts({ rows, series, total, valueText }: Figures, at: number): readonly DayPart[] {
+  const values = rows[at] ?? []
+  const parts = series.flatMap(({ name, label, colour }, number) => {
+    const value = values[number] ?? 0
+    return value === 0 && total !== null ? [] : [{ name, label, colour, text: valueText(value) }]
+  })
+  const sum = { name: '', label: total ?? '', colour: null, text: valueText(sumOf(values)) }
+  return total === null ? parts : [...parts, sum]
+}
+
+interface DayPart {
+  readonly name: string
+  readonly label: string
+  /** null = the sum. */
+  readonly colour: number | null
+  readonly text: string
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0)
 }
 
 interface SliderProps {
@@ -145,24 +204,32 @@ function nextDay(key: string, pointed: number | null, last: number): number | nu
 }
 
 /** The text of a day and its figures for screen readers. */
-function spoken({ days, rows, series, nameOf, valueText }: Figures, at: number): string {
-  const day = days[at]
+function spoken(figures: Figures, at: number): string {
+  const day = figures.days[at]
   if (day === undefined) return '–'
-  const said = series.flatMap(({ label }, number) => {
-    const value = rows[at]?.[number] ?? 0
-    return value === 0 && series.length > 1 ? [] : [`${label} ${valueText(value)}`]
-  })
-  return `${nameOf(day)}: ${said.length === 0 ? '–' : said.join(', ')}`
+  const said = dayParts(figures, at).map(({ label, text }) => `${label} ${text}`)
+  return `${figures.nameOf(day)}: ${said.length === 0 ? '–' : said.join(', ')}`
 }
 
-function Legend({ series }: { readonly series: readonly ChartSeries[] }) {
+function Legend({ series, hidden }: { readonly series: readonly ChartSeries[]; readonly hidden: ReadonlySet<string> }) {
+  const change = useChange()
+  const turn = (name: string): void => {
+    const off = series.map((one) => one.name).filter((one) => (one === name) !== hidden.has(one))
+    change({ [HIDDEN]: off.length === series.length ? null : off.map(encoded).join(',') })
+  }
   return (
-    <Group gap="md" justify="flex-end" mb="sm">
-      {series.map(({ name, label }, number) => (
-        <Group key={name} gap={6}>
-          <ColorSwatch size={11} withShadow={false} color={colourOf(number)} />
-          <Text size="sm">{label}</Text>
-        </Group>
+    <Group gap="xs" justify="flex-end" mb="sm" role="group" aria-label={t('chart.series')}>
+      {series.map(({ name, label, colour }) => (
+        <button
+          key={name}
+          type="button"
+          className={css.key}
+          aria-pressed={!hidden.has(name)}
+          onClick={() => turn(name)}
+        >
+          <ColorSwatch size={11} withShadow={false} color={colourOf(colour)} />
+          {label}
+        </button>
       ))}
     </Group>
   )
@@ -171,7 +238,7 @@ function Legend({ series }: { readonly series: readonly ChartSeries[] }) {
 /** The figures of a chart as a table, the newest first. Its rows are rendered when it is opened. */
 function ChartTable({
   label,
-  figures: { days, rows, series, nameOf, valueText },
+  figures: { days, rows, series, total, nameOf, valueText },
   startsOpen,
 }: {
   readonly label: string
@@ -194,6 +261,7 @@ function ChartTable({
                     {title}
                   </th>
                 ))}
+                {total !== null && <th scope="col">{total}</th>}
               </tr>
             </thead>
             <tbody>
@@ -203,6 +271,7 @@ function ChartTable({
                   {series.map(({ name }, number) => (
                     <td key={name}>{valueText(values[number] ?? 0)}</td>
                   ))}
+                  {total !== null && <td>{valueText(sumOf(values))}</td>}
                 </tr>
               ))}
             </tbody>
@@ -216,7 +285,12 @@ function ChartTable({
 export interface ChartSeries {
   readonly name: string
   readonly label: string
+  /** A measure has its own colour everywhere, and so has a model, a key or an app. */
+  readonly colour: number
 }
+
+/** The colours of measures. */
+export const MEASURES = { revenue: 0, cost: 1, margin: 2, completed: 0, errors: 5 } as const
 
 /** What a chart shows, in words and numbers. */
 export interface Figures {
@@ -224,17 +298,12 @@ export interface Figures {
   /** The values of a day, one for each series. */
   readonly rows: readonly (readonly number[])[]
   readonly series: readonly ChartSeries[]
+  /** The name of the sum of a day; null = its series are no parts of a sum. */
+  readonly total: string | null
   readonly isWhole: boolean
   readonly nameOf: (day: string) => string
   /** A shorter text, for the axis. */
   readonly tickOf: (day: string) => string
   readonly valueText: (value: number) => string
   readonly tickText: (value: number) => string
-}
-
-/** The number of chart colours in `base.css`. */
-const COLOURS = 8
-
-export function colourOf(series: number): string {
-  return `var(--chart-${(series % COLOURS) + 1})`
 }

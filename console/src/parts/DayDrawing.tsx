@@ -1,16 +1,16 @@
 import { ColorSwatch, Group, Paper, Text } from '@mantine/core'
 import { scaleBand, scaleLinear } from '@visx/scale'
-import { Area, BarStack, LinePath } from '@visx/shape'
-import { colourOf, type Figures } from './DayChart.tsx'
+import { dayParts, type Figures } from './DayChart.tsx'
 import css from './day-chart.module.css'
 import { Note } from './cells.tsx'
+import { colourOf } from './thing-colours.ts'
 
 const DAY_LABEL_PX = 92
 const BAR_MOST_PX = 28
 const BAR_SHARE = 0.7
 
 interface Canvas {
-  readonly kind: 'area' | 'bars'
+  readonly kind: 'stack' | 'group'
   readonly figures: Figures
   readonly width: number
   readonly height: number
@@ -52,8 +52,7 @@ export function DayDrawing({ kind, figures, width, height, pointed, point, openA
             className={css.pointed}
           />
         )}
-        {width > 0 && kind === 'area' && <Areas scale={scale} figures={figures} />}
-        {width > 0 && kind === 'bars' && <Bars scale={scale} figures={figures} />}
+        {width > 0 && <Bars kind={kind} scale={scale} figures={figures} />}
       </svg>
       {pointed !== null && <ChartTip at={pointed} figures={figures} x={scale.middle(pointed)} width={width} />}
     </>
@@ -63,7 +62,10 @@ export function DayDrawing({ kind, figures, width, height, pointed, point, openA
 /** Grid lines with their amounts, and as many names of days as fit. */
 function Axes({ scale, figures: { days, tickOf }, width, height }: MarksProps & Omit<Canvas, 'kind'>) {
   const { left, x, y, ticks, middle } = scale
-  const every = Math.max(1, Math.ceil(DAY_LABEL_PX / Math.max(1, x.step())))
+  const texts = days.map(tickOf)
+  const labelPx = Math.max(DAY_LABEL_PX, longest(texts) * LETTER_PX + AXIS_GAP_PX)
+  const every = Math.max(1, Math.ceil(labelPx / Math.max(1, x.step())))
+  const lastX = Math.min(middle(days.length - 1), width - labelPx / 2)
   return (
     <>
       {ticks.map(({ value, text }) => (
@@ -74,22 +76,25 @@ function Axes({ scale, figures: { days, tickOf }, width, height }: MarksProps & 
           </text>
         </g>
       ))}
-      {days.map(
-        (day, index) =>
-          (days.length - 1 - index) % every === 0 && (
-            <text
-              key={day}
-              x={Math.min(middle(index), width - DAY_LABEL_PX / 2)}
-              y={height - 6}
-              textAnchor="middle"
-              className={css.text}
-            >
-              {tickOf(day)}
+      {texts.map((text, index) => {
+        const fromLast = texts.length - 1 - index
+        const at = fromLast === 0 ? lastX : middle(index)
+        // The last name is moved into the chart, and those beside it give way.
+        const fits = fromLast % every === 0 && (fromLast === 0 || at + labelPx <= lastX)
+        return (
+          fits && (
+            <text key={days[index]} x={at} y={height - 6} textAnchor="middle" className={css.text}>
+              {text}
             </text>
-          ),
-      )}
+          )
+        )
+      })}
     </>
   )
+}
+
+function longest(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map((text) => text.length))
 }
 
 interface MarksProps {
@@ -97,63 +102,34 @@ interface MarksProps {
   readonly figures: Figures
 }
 
-function Areas({ scale: { y, middle }, figures: { rows, series } }: MarksProps) {
-  return series.map(({ name }, number) => {
-    const points = rows.map((values, index) => ({ x: middle(index), y: y(values[number] ?? 0) }))
-    return (
-      <g key={name}>
-        <Area
-          data={points}
-          x={(at) => at.x}
-          y0={y(0)}
-          y1={(at) => at.y}
-          fill={colourOf(number)}
-          className={css.area ?? ''}
-        />
-        <LinePath
-          data={points}
-          x={(at) => at.x}
-          y={(at) => at.y}
-          stroke={colourOf(number)}
-          className={css.line ?? ''}
-        />
-      </g>
-    )
+function Bars({ kind, scale: { x, y }, figures: { rows, series } }: MarksProps & Pick<Canvas, 'kind'>) {
+  const beside = kind === 'group' ? series.length : 1
+  const room = Math.min(BAR_MOST_PX * beside, x.bandwidth() * BAR_SHARE)
+  return rows.flatMap((values, day) => {
+    const left = (x(day) ?? 0) + (x.bandwidth() - room) / 2
+    // Losses are stacked below the line, apart from what is above it.
+    const ends = { up: 0, down: 0 }
+    return values.flatMap((value, number) => {
+      const side = value < 0 ? 'down' : 'up'
+      const from = kind === 'stack' ? ends[side] : 0
+      ends[side] = from + value
+      const [one, other] = [y(from), y(from + value)]
+      return value === 0
+        ? []
+        : [
+            <rect
+              key={`${series[number]?.name} ${day}`}
+              x={left + (kind === 'group' ? (room / beside) * number : 0)}
+              y={Math.min(one, other)}
+              width={Math.max(0.5, room / beside)}
+              height={Math.max(1, Math.abs(one - other))}
+              fill={colourOf(series[number]?.colour ?? 0)}
+              rx={1.5}
+              data-series={series[number]?.name}
+            />,
+          ]
+    })
   })
-}
-
-function Bars({ scale: { x, y }, figures: { rows, series } }: MarksProps) {
-  const width = Math.min(BAR_MOST_PX, x.bandwidth() * BAR_SHARE)
-  return (
-    <BarStack
-      data={rows.map((values, day) => ({ values, day }))}
-      keys={[...series.keys()]}
-      value={({ values }, number) => Math.max(0, values[number] ?? 0)}
-      x={({ day }) => day}
-      xScale={x}
-      yScale={y}
-      color={colourOf}
-    >
-      {(stacks) =>
-        stacks.flatMap(({ bars, key }) =>
-          bars
-            .filter(({ height }) => height > 0)
-            .map((bar) => (
-              <rect
-                key={`${key} ${bar.index}`}
-                x={bar.x + (bar.width - width) / 2}
-                y={bar.y}
-                width={width}
-                height={Math.max(1, bar.height)}
-                fill={bar.color}
-                rx={1.5}
-                data-series={series[key]?.name}
-              />
-            )),
-        )
-      }
-    </BarStack>
-  )
 }
 
 interface ChartTipProps {
@@ -165,25 +141,21 @@ interface ChartTipProps {
 }
 
 /** The figures of the day under the pointer, on the side with more space. */
-function ChartTip({ at, figures: { days, rows, series, nameOf, valueText }, x, width }: ChartTipProps) {
-  const day = days[at]
+function ChartTip({ at, figures, x, width }: ChartTipProps) {
+  const day = figures.days[at]
   if (day === undefined) return null
   const place = x > width / 2 ? { right: width - x + 12 } : { left: x + 12 }
   return (
     <Paper withBorder shadow="md" px="sm" py={6} className={css.tip} style={place}>
-      <Note size="xs">{nameOf(day)}</Note>
-      {series.map(({ name, label }, number) => {
-        const value = rows[at]?.[number] ?? 0
-        if (value === 0 && series.length > 1) return null
-        return (
-          <Group key={name} gap={6} wrap="nowrap">
-            <ColorSwatch size={9} withShadow={false} color={colourOf(number)} />
-            <Text size="sm">
-              {label}: <b>{valueText(value)}</b>
-            </Text>
-          </Group>
-        )
-      })}
+      <Note size="xs">{figures.nameOf(day)}</Note>
+      {dayParts(figures, at).map(({ name, label, colour, text }) => (
+        <Group key={name} gap={6} wrap="nowrap" className={colour === null ? css.sum : undefined}>
+          {colour !== null && <ColorSwatch size={9} withShadow={false} color={colourOf(colour)} />}
+          <Text size="sm">
+            {label}: <b>{text}</b>
+          </Text>
+        </Group>
+      ))}
     </Paper>
   )
 }
@@ -198,8 +170,10 @@ const TOP_PX = 8
 
 /** Positions in a chart by day, in px. */
 function chartScale({ kind, figures: { rows, isWhole, tickText }, width, height }: Canvas) {
-  const tops = kind === 'bars' ? rows.map((values) => values.reduce((sum, value) => sum + Math.max(0, value), 0)) : []
-  const values = kind === 'bars' ? tops : rows.flat()
+  const sums = rows.flatMap((values) =>
+    [Math.max, Math.min].map((side) => values.reduce((sum, value) => sum + side(0, value), 0)),
+  )
+  const values = kind === 'stack' ? sums : rows.flat()
   const [least, most] = [Math.min(0, ...values), Math.max(0, ...values)]
   const [bottom, top] = [height - BOTTOM_PX, TOP_PX]
   const y = scaleLinear<number>({ domain: least === most ? [0, 1] : [least, most], range: [bottom, top], nice: TICKS })
@@ -230,5 +204,5 @@ type Scale = ReturnType<typeof chartScale>
 
 /** The width for the labels of an axis, of 12 px, with the gap to its lines. */
 function axisWidthPx(texts: readonly string[]): number {
-  return Math.max(AXIS_LEAST_PX, AXIS_GAP_PX + Math.ceil(Math.max(0, ...texts.map((text) => text.length)) * LETTER_PX))
+  return Math.max(AXIS_LEAST_PX, AXIS_GAP_PX + Math.ceil(longest(texts) * LETTER_PX))
 }

@@ -54,6 +54,20 @@ export function useFilters<const Name extends string>(): {
   }
 }
 
+/** What a page shows, of several choices, the first of which is shown if its address names none. */
+export function useChoice<const Value extends string>(
+  name: string,
+  values: readonly [Value, ...Value[]],
+): readonly [Value, (value: Value) => void] {
+  const search: Search = useSearch({ strict: false })
+  const change = useChange()
+  const wish = ownValue(search, name)
+  return [
+    values.find((value) => value === wish) ?? values[0],
+    (value) => change({ [name]: value === values[0] ? null : value, offset: null }, false),
+  ]
+}
+
 /**
  * Changes parameters of the address; null or an empty text removes one. Each change is made to the latest address, even
  * if that is not drawn yet. The lists of the page send their queries at the click, so that the answer arrives while the

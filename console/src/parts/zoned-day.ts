@@ -1,4 +1,4 @@
-import { dayAfter, isDay, isoDay } from '../../../src/base/time.ts'
+import { dayAfter, isDay } from '../../../src/base/time.ts'
 import * as period from '../../../src/ledger/period.ts'
 import { given } from '../api/endpoint.ts'
 
@@ -29,21 +29,32 @@ export interface DayRange {
   readonly to: string
 }
 
-export function today(): string {
-  return isoDay(Date.now())
+/** The day that it is now in a time zone. */
+export function today(zone = 'UTC'): string {
+  return dayIn(Date.now(), zone)
 }
 
-export function lastDays(days: number): DayRange {
-  return { from: dayAfter(today(), 1 - days), to: today() }
+export function lastDays(days: number, now: string): DayRange {
+  return { from: dayAfter(now, 1 - days), to: now }
 }
 
 /** The days of this month so far, or of last month. */
-export function monthDays(which: 'this' | 'last'): DayRange {
-  const now = today()
+export function monthDays(which: 'this' | 'last', now: string): DayRange {
   const first = `${now.slice(0, 8)}01`
   if (which === 'this') return { from: first, to: now }
   const to = dayAfter(first, -1)
   return { from: `${to.slice(0, 8)}01`, to }
+}
+
+/**
+ * Days of the service's time zone in the form of the log's address, whose days are those of the reader: as times if the
+ * zones differ.
+ */
+export function logSpan({ from, to }: DayRange, zone: string, serviceZone: string): DayRange {
+  const [start, end] = [startOfDay(from, serviceZone), endOfDay(to, serviceZone)]
+  return zone === serviceZone || start === null || end === null
+    ? { from, to }
+    : { from: start.toISOString(), to: end.toISOString() }
 }
 
 /**

@@ -52,11 +52,11 @@ export const UsageGroup = oneOf(
 )
 export type UsageGroup = Static<typeof UsageGroup>
 
-export const UsageQuery = object({
+export const AppsQuery = object({
   from: optional(day('30 days before `to` if absent.')),
   to: optional(day('Included; today if absent. At most 366 days in all.')),
-  group_by: optional(UsageGroup),
 })
+export const UsageQuery = object({ ...AppsQuery.fields, group_by: optional(UsageGroup) })
 export type UsageQuery = Static<typeof UsageQuery>
 
 const UsageGroups = list(
@@ -173,7 +173,6 @@ export const AppRow = object({
 })
 export type AppRow = Static<typeof AppRow>
 
-export const AppsQuery = object({ range: optional(oneOf(['day', '7d', '30d'], '`30d` if absent.')) })
 export const Apps = object({ data: list(AppRow) })
 
 /** Usage and the log. */
@@ -217,6 +216,6 @@ export const LOG_ROUTES = {
     summary: 'Spending by application.',
     query: AppsQuery,
     answer: Apps,
-    example: { query: { range: '7d' } },
+    example: { query: { from: '2026-11-01', to: '2026-11-30' } },
   },
 } as const satisfies Readonly<Record<string, WireRoute>>

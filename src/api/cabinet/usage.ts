@@ -71,11 +71,6 @@ const GROUPS_MAX = 50
 /** A week. */
 const HOURS_MAX = 168
 const REST = '…rest'
-const RANGES: ReadonlyMap<string, number> = new Map([
-  ['day', 1],
-  ['7d', 7],
-  ['30d', 30],
-])
 const FILTER_DAYS = 90
 const TOP_MODELS = 5
 
@@ -185,15 +180,13 @@ async function forecast(ports: CabinetPorts, accountId: string, today: string): 
       }
 }
 
-/** Apps as wire.md 11 has them: the account's own, in a range that ends today. */
+/** Apps as wire.md 11 has them: the account's own, in a range of days. */
 export async function apps(
   ports: CabinetPorts,
   { call, accountId }: Visit,
 ): Promise<{ readonly data: readonly AppRow[] }> {
-  const range = RANGES.get(call.query.get('range') ?? '30d')
-  if (range === undefined) throw fieldError('range', 'one_of', { allowed: [...RANGES.keys()].join(', ') })
-  const today = ports.periods().day
-  const rows = await ports.store.log.apps(accountId, dayAfter(today, 1 - range), today)
+  const { from, to } = dayRange(call.query, ports.periods().day)
+  const rows = await ports.store.log.apps(accountId, from, to)
   const all = total(rows).costMicro
   const data = byCost(rows, ({ app }) => app).map(({ id, rows: members, sums }) => ({
     id,

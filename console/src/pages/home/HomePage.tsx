@@ -5,7 +5,8 @@ import type { Summary } from '../../../../src/api/cabinet/money-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Attention, type Concern } from '../../parts/Attention.tsx'
 import { FirstRequest } from '../../parts/CallSnippet.tsx'
-import { DayChart } from '../../parts/DayChart.tsx'
+import { DayChart, MEASURES } from '../../parts/DayChart.tsx'
+import { useChoice } from '../../parts/list-place.ts'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { onDemand } from '../../parts/OnDemand.tsx'
@@ -103,11 +104,8 @@ function concernsOf(summary: Summary, mayPay: boolean): readonly Concern[] {
 }
 
 function SpendChart({ summary }: { readonly summary: Summary }) {
-  const [days, setDays] = useState('30')
-  const [what, setWhat] = useState<'cost' | 'requests'>('cost')
-  const shown = summary.days
-    .slice(-Number(days))
-    .map(({ day, cost, requests, errors }) => ({ day, cost, requests, errors }))
+  const [days, setDays] = useChoice('days', ['30', '7'])
+  const [what, setWhat] = useChoice('show', ['cost', 'requests'])
   return (
     <Section
       title={t('home.chart')}
@@ -127,22 +125,25 @@ function SpendChart({ summary }: { readonly summary: Summary }) {
             size="xs"
             value={days}
             onChange={setDays}
-            data={['7', '30'].map((value) => ({ value, label: t('home.days', { count: Number(value) }) }))}
+            data={(['7', '30'] as const).map((value) => ({ value, label: t('home.days', { count: Number(value) }) }))}
             aria-label={t('home.range')}
           />
         </Group>
       }
     >
       <DayChart
-        kind="area"
-        days={shown}
+        kind="stack"
+        days={summary.days.slice(-Number(days)).map(({ day, cost, requests, errors }) => ({
+          day,
+          values: what === 'cost' ? [cost] : [requests - errors, errors],
+        }))}
         unit={what === 'cost' ? 'money' : 'count'}
         series={
           what === 'cost'
-            ? [{ name: 'cost', label: t('home.spend') }]
+            ? [{ name: 'cost', label: t('home.spend'), colour: MEASURES.revenue }]
             : [
-                { name: 'requests', label: t('usage.requests') },
-                { name: 'errors', label: t('usage.errors') },
+                { name: 'completed', label: t('home.completed'), colour: MEASURES.completed },
+                { name: 'errors', label: t('usage.errors'), colour: MEASURES.errors },
               ]
         }
         label={t('home.chart')}

@@ -1,26 +1,18 @@
 import { Button } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
-import { type ComponentType, Fragment, useState } from 'react'
+import { type ComponentType, Fragment } from 'react'
 import type { Statement } from '../../../../src/api/records/statement.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
-import { RangeFields } from '../../parts/DayField.tsx'
+import { RangeFields, useRange } from '../../parts/DayField.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Facts, Page, type PageProps, Section, Tile } from '../../parts/Page.tsx'
 import { PrinterIcon } from '../../parts/icons.ts'
 import { format, t } from '../../parts/words.ts'
-import { lastDays } from '../../parts/zoned-day.ts'
-
-const DEFAULT_DAYS = 30
-
-/** The days of the statement that a page shows, and the field to change them. */
-export function useStatementDays() {
-  return useState(lastDays(DEFAULT_DAYS))
-}
 
 interface StatementViewProps {
   readonly page: ComponentType<PageProps>
-  readonly days: ReturnType<typeof useStatementDays>
+  readonly days: ReturnType<typeof useRange>
   readonly statement: UseQueryResult<Statement>
 }
 
@@ -28,7 +20,7 @@ interface StatementViewProps {
  * A page with a statement that can be printed, for its owner or for the operator: opening balance, every line, closing
  * balance.
  */
-export function StatementView({ page: PageOf, days: [range, setRange], statement }: StatementViewProps) {
+export function StatementView({ page: PageOf, days, statement }: StatementViewProps) {
   return (
     <PageOf
       title={t('nav.statement')}
@@ -44,7 +36,7 @@ export function StatementView({ page: PageOf, days: [range, setRange], statement
       }
     >
       <div className="fields off-paper">
-        <RangeFields range={range} change={setRange} />
+        <RangeFields {...days} />
       </div>
       <Loaded of={statement} height={460}>
         {(answer) => <StatementSheet statement={answer} />}
@@ -145,7 +137,7 @@ function Sums({ items }: { readonly items: readonly (readonly [name: string, rub
 
 /** The statement of the user's own account. */
 export function StatementPage() {
-  const days = useStatementDays()
-  const statement = useRead('GET /cabinet/v1/statement', { query: days[0] }, { keep: true })
+  const days = useRange()
+  const statement = useRead('GET /cabinet/v1/statement', { query: days.range }, { keep: true })
   return <StatementView page={Page} days={days} statement={statement} />
 }

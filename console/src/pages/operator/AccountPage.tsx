@@ -25,7 +25,8 @@ import {
 import { format, t } from '../../parts/words.ts'
 import { keyColumns } from '../keys/KeyUsage.tsx'
 import { ShownOnce } from '../keys/ShownOnce.tsx'
-import { StatementView, useStatementDays } from '../money/StatementView.tsx'
+import { useRange } from '../../parts/DayField.tsx'
+import { StatementView } from '../money/StatementView.tsx'
 import { DeliveryList } from '../notices/DeliveryList.tsx'
 import { Receivers, ThresholdForm } from '../notices/Receivers.tsx'
 import { People } from '../people/PeoplePage.tsx'
@@ -314,8 +315,8 @@ function patchOf({
 /** The statement of an account as its owner sees it. */
 export function AccountStatementPage() {
   const { id } = useParams({ from: '/operator/accounts/$id/statement' })
-  const days = useStatementDays()
-  const input = { params: { id }, query: days[0] }
+  const days = useRange()
+  const input = { params: { id }, query: days.range }
   const statement = useRead('GET /admin/v1/accounts/:id/statement', input, { keep: true })
   return <StatementView page={OperatorPage} days={days} statement={statement} />
 }

@@ -1,29 +1,38 @@
 import { SegmentedControl } from '@mantine/core'
-import { useState } from 'react'
+import { useNavigate } from '@tanstack/react-router'
 import type { MarginReport, UsageSums } from '../../../../src/api/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
-import { DayChart } from '../../parts/DayChart.tsx'
-import { RangeFields } from '../../parts/DayField.tsx'
+import { DayChart, MEASURES } from '../../parts/DayChart.tsx'
+import { RangeFields, useRange } from '../../parts/DayField.tsx'
+import { useChoice } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Section, Tile } from '../../parts/Page.tsx'
 import { format, t } from '../../parts/words.ts'
-import { lastDays } from '../../parts/zoned-day.ts'
+import { type DayRange, logSpan } from '../../parts/zoned-day.ts'
+import { useSession } from '../../session.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 import { accountAt } from '../../parts/row-link.ts'
 
-const DEFAULT_DAYS = 30
 const GROUPS = ['models', 'conditions', 'providers', 'accounts'] as const
 const NONE = 'chart'
+/** The filter of the log for a row of a group. */
+const FILTERS = { models: 'model', conditions: 'model', providers: 'provider', accounts: 'account' } as const
+
+/** Days of the report as the log's address has them. */
+function useSpan(): (days: DayRange) => DayRange {
+  const { service } = useSession()
+  return (days) => logSpan(days, format.zone, service.service_timezone)
+}
 
 /** Revenue, the providers' cost, the cost of insurance, and the margin. */
 export function MarginPage() {
-  const [range, setRange] = useState(lastDays(DEFAULT_DAYS))
-  const report = useRead('GET /admin/v1/margin', { query: range }, { keep: true })
+  const days = useRange()
+  const report = useRead('GET /admin/v1/margin', { query: days.range }, { keep: true })
   return (
     <OperatorPage title={t('nav.margin')} lead={t('margin.lead')}>
       <div className="fields">
-        <RangeFields range={range} change={setRange} />
+        <RangeFields {...days} />
       </div>
       <Loaded of={report} height={560}>
         {(answer) => <Report report={answer} />}
@@ -34,6 +43,8 @@ export function MarginPage() {
 
 function Report({ report }: { readonly report: MarginReport }) {
   const { totals } = report
+  const navigate = useNavigate()
+  const spanOf = useSpan()
   const percent = totals.margin_percent === null ? '–' : format.percent(totals.margin_percent / 100)
   const requests = t('home.requests', { count: totals.requests, shown: format.number(totals.requests) })
   return (
@@ -47,14 +58,18 @@ function Report({ report }: { readonly report: MarginReport }) {
       </div>
       <Section title={t('usage.by_day')}>
         <DayChart
-          kind="area"
-          days={report.days.map(({ day, revenue, provider_cost: cost, margin }) => ({ day, revenue, cost, margin }))}
+          kind="group"
+          days={report.days.map(({ day, revenue, provider_cost: cost, margin }) => ({
+            day,
+            values: [revenue, cost, margin],
+          }))}
           unit="money"
           series={[
-            { name: 'revenue', label: t('margin.revenue') },
-            { name: 'cost', label: t('margin.provider_cost') },
-            { name: 'margin', label: t('margin.margin') },
+            { name: 'revenue', label: t('margin.revenue'), colour: MEASURES.revenue },
+            { name: 'cost', label: t('margin.provider_cost'), colour: MEASURES.cost },
+            { name: 'margin', label: t('margin.margin'), colour: MEASURES.margin },
           ]}
+          open={(day) => void navigate({ to: '/operator/requests', search: { ...spanOf({ from: day, to: day }) } })}
           label={t('margin.chart')}
           height={280}
         />
@@ -106,7 +121,8 @@ function Caches({ caches }: { readonly caches: MarginReport['caches'] }) {
 }
 
 function Groups({ report }: { readonly report: MarginReport }) {
-  const [group, setGroup] = useState<(typeof GROUPS)[number]>('models')
+  const [group, setGroup] = useChoice('group', GROUPS)
+  const spanOf = useSpan()
   const rows: readonly (UsageSums & {
     readonly id: string
     readonly name?: string
@@ -128,6 +144,7 @@ function Groups({ report }: { readonly report: MarginReport }) {
       </div>
       <DataList
         name={`margin-${group}`}
+        sortAtFirst="-margin"
         label={t('usage.groups')}
         rows={rows}
         rowId={({ id, name }) => (group === 'conditions' ? (name ?? id) : id)}
@@ -137,7 +154,7 @@ function Groups({ report }: { readonly report: MarginReport }) {
             id: 'id',
             title: title(group),
             value: ({ id, name = '' }) => (name === '' ? id : name),
-            to: ({ id }) => (group === 'accounts' ? accountAt(id) : null),
+            to: ({ id }) => ({ to: '/operator/requests', search: { [FILTERS[group]]: id, ...spanOf(report) } }),
           },
           { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
           { id: 'revenue', title: t('margin.revenue'), as: 'money', value: ({ revenue }) => revenue },

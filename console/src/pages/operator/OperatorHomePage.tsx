@@ -5,14 +5,15 @@ import type { EndpointHealth, MarginReport, Overview, UsageSums } from '../../..
 import { useRead } from '../../api/hooks.ts'
 import { Attention, type Concern } from '../../parts/Attention.tsx'
 import { useCan } from '../../parts/Can.tsx'
-import { DayChart } from '../../parts/DayChart.tsx'
+import { DayChart, MEASURES } from '../../parts/DayChart.tsx'
 import { type Column, List } from '../../parts/List.tsx'
 import { Loaded, Outline } from '../../parts/Loaded.tsx'
 import { Section, Tile } from '../../parts/Page.tsx'
 import { Steps } from '../../parts/Steps.tsx'
 import { errorName } from '../../parts/failure-text.ts'
 import { format, t } from '../../parts/words.ts'
-import { lastDays } from '../../parts/zoned-day.ts'
+import { lastDays, today } from '../../parts/zoned-day.ts'
+import { useSession } from '../../session.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 import { Press } from '../../parts/cells.tsx'
 import { healthWord } from './health-word.ts'
@@ -28,7 +29,9 @@ const ROWS = 8
 export function OperatorHomePage() {
   const can = useCan()
   const seesHealth = can('GET /admin/v1/endpoints/health')
-  const margin = useRead('GET /admin/v1/margin', { query: lastDays(DAYS) }, { everyMs: REFRESH_MS })
+  const { service } = useSession()
+  const days = lastDays(DAYS, today(service.service_timezone))
+  const margin = useRead('GET /admin/v1/margin', { query: days }, { everyMs: REFRESH_MS })
   const overview = useRead('GET /admin/v1/overview', {}, { everyMs: REFRESH_MS })
   const health = useRead('GET /admin/v1/endpoints/health', {}, { everyMs: REFRESH_MS, enabled: seesHealth })
   const firstRun = useFirstRun(health.data?.data)
@@ -78,7 +81,7 @@ const CAUSES_MAX = 10
 function useConcerns(
   overview: Overview | undefined,
   endpoints: readonly EndpointHealth[] | undefined,
-  today: UsageSums | undefined,
+  sums: UsageSums | undefined,
 ): ComponentProps<typeof Attention> {
   const can = useCan()
   const [sees, seesHealth] = [can('GET /admin/v1/catalog/warnings'), can('GET /admin/v1/endpoints/health')]
@@ -87,8 +90,8 @@ function useConcerns(
   const service = useRead('GET /admin/v1/warnings', {}, { enabled: seesHealth }).data?.data
   if (overview === undefined) return { of: [], calm: null }
   const { recent, low_balances: low, locked, pending_payments: pending, refused } = overview
-  const [paused, shortfall] = [(endpoints ?? []).filter(isPaused), today?.shortfall ?? 0]
-  const isKnown = [today, ...(sees ? [doubts, held] : []), ...(seesHealth ? [endpoints, service] : [])].every(
+  const [paused, shortfall] = [(endpoints ?? []).filter(isPaused), sums?.shortfall ?? 0]
+  const isKnown = [sums, ...(sees ? [doubts, held] : []), ...(seesHealth ? [endpoints, service] : [])].every(
     (part) => part !== undefined,
   )
   return {
@@ -162,12 +165,12 @@ function MoneyChart({ report }: { readonly report: MarginReport }) {
   return (
     <Section title={t('overview.chart')}>
       <DayChart
-        kind="area"
-        days={report.days.map(({ day, revenue, provider_cost: cost }) => ({ day, revenue, cost }))}
+        kind="group"
+        days={report.days.map(({ day, revenue, provider_cost: cost }) => ({ day, values: [revenue, cost] }))}
         unit="money"
         series={[
-          { name: 'revenue', label: t('margin.revenue') },
-          { name: 'cost', label: t('margin.provider_cost') },
+          { name: 'revenue', label: t('margin.revenue'), colour: MEASURES.revenue },
+          { name: 'cost', label: t('margin.provider_cost'), colour: MEASURES.cost },
         ]}
         label={t('margin.chart')}
         height={200}

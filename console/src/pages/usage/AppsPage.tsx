@@ -1,31 +1,23 @@
-import { SegmentedControl, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { useRead } from '../../api/hooks.ts'
 import { ReadList } from '../../parts/DataList.tsx'
-import { useFilters } from '../../parts/list-place.ts'
+import { RangeFields, useRange } from '../../parts/DayField.tsx'
+import { logSpan } from '../../parts/zoned-day.ts'
+import { useSession } from '../../session.tsx'
 import { LimitBar, Page } from '../../parts/Page.tsx'
 import { format, t } from '../../parts/words.ts'
 
-const RANGES = ['day', '7d', '30d'] as const
-
 /** The spending of each app, as named by HTTP-Referer and X-Title. */
 export function AppsPage() {
-  const { filters, filter } = useFilters<'range'>()
-  const range = RANGES.find((known) => known === filters.range) ?? '30d'
+  const days = useRange()
+  const { service } = useSession()
   return (
-    <Page
-      title={t('nav.apps')}
-      lead={t('apps.lead')}
-      actions={
-        <SegmentedControl
-          value={range}
-          onChange={(value) => filter('range', value)}
-          data={RANGES.map((value) => ({ value, label: t(`apps.range_${value}`) }))}
-          aria-label={t('range.period')}
-        />
-      }
-    >
+    <Page title={t('nav.apps')} lead={t('apps.lead')}>
+      <div className="fields">
+        <RangeFields {...days} />
+      </div>
       <ReadList
-        of={useRead('GET /cabinet/v1/apps', { query: { range } }, { keep: true })}
+        of={useRead('GET /cabinet/v1/apps', { query: days.range }, { keep: true })}
         height={300}
         name="apps"
         label={t('nav.apps')}
@@ -36,7 +28,10 @@ export function AppsPage() {
             title: t('usage.app'),
             value: ({ title, url }) => title ?? url,
             none: t('usage.no_app'),
-            to: ({ id }) => ({ to: '/log', search: { app: id } }),
+            to: ({ id }) => ({
+              to: '/log',
+              search: { app: id, ...logSpan(days.range, format.zone, service.service_timezone) },
+            }),
             // A client sent this address, so it is shown but is not a link.
             under: ({ title, url }) => title !== null && url,
           },

@@ -1,28 +1,34 @@
-import { SegmentedControl, Select } from '@mantine/core'
+import { ColorSwatch, Group, SegmentedControl, Select } from '@mantine/core'
 import { type LinkProps, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
+import type { ReactNode } from 'react'
 import type { SpendSums, UsageAnswer, UsageGroup } from '../../../../src/api/cabinet/log-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
-import { DayChart, type ChartSeries } from '../../parts/DayChart.tsx'
-import { RangeFields } from '../../parts/DayField.tsx'
+import { DayChart, type ChartDay, type ChartSeries } from '../../parts/DayChart.tsx'
+import { RangeFields, useRange } from '../../parts/DayField.tsx'
+import { useChange, useChoice } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page, Section, Tile } from '../../parts/Page.tsx'
 import { format, t } from '../../parts/words.ts'
-import { type DayRange, endOfDay, lastDays, startOfDay } from '../../parts/zoned-day.ts'
+import { colourOf, REST_COLOUR, thingColours } from '../../parts/thing-colours.ts'
+import { type DayRange, endOfDay, logSpan, startOfDay } from '../../parts/zoned-day.ts'
 import { useSession } from '../../session.tsx'
 
-const DEFAULT_DAYS = 30
 const HOUR_MS = 3_600_000
-const HOURS = ['6', '24', '72', '168'] as const
-type Hours = (typeof HOURS)[number]
+/** A longer range is shown by day. */
+const HOURS_MAX = 168
+const GROUPS = ['model', 'key', 'app', 'person'] as const
+const SHOWN = ['cost', 'requests'] as const
 
-/** Spending and requests by day or hour, split by model, key, app or person. */
+/** Spending and requests by day or hour, split by model, key, app or person. All of it is in the address. */
 export function UsagePage() {
-  const [by, setBy] = useState<'day' | 'hour'>('day')
-  const [range, setRange] = useState(lastDays(DEFAULT_DAYS))
-  const [hours, setHours] = useState<Hours>('24')
-  const [group, setGroup] = useState<UsageGroup>('model')
+  const { service } = useSession()
+  const days = useRange()
+  const [step, setStep] = useChoice('by', ['day', 'hour'])
+  const [group, setGroup] = useChoice('group', GROUPS)
+  const change = useChange()
+  const span = hoursOf(days.range, service.service_timezone)
+  const by = span === null ? 'day' : step
   return (
     <Page
       title={t('nav.usage')}
@@ -30,33 +36,42 @@ export function UsagePage() {
       actions={
         <SegmentedControl
           value={by}
-          onChange={setBy}
+          onChange={(wish) =>
+            wish === 'hour' && span === null
+              ? change({ by: 'hour', range: 'days_1', from: null, to: null }, false)
+              : setStep(wish)
+          }
           data={(['day', 'hour'] as const).map((value) => ({ value, label: t(`usage.by_${value}`) }))}
           aria-label={t('usage.steps')}
         />
       }
     >
       <div className="fields">
-        {by === 'day' ? (
-          <RangeFields range={range} change={setRange} />
-        ) : (
-          <Select
-            label={t('range.period')}
-            value={hours}
-            onChange={(value) => value !== null && setHours(value)}
-            data={HOURS.map((value) => ({ value, label: t(`range.hours_${value}`) }))}
-          />
-        )}
+        <RangeFields {...days} />
         <Select
           label={t('usage.group')}
           value={group}
           onChange={(value) => value !== null && setGroup(value)}
-          data={(['model', 'key', 'app', 'person'] as const).map((value) => ({ value, label: t(`usage.by_${value}`) }))}
+          data={GROUPS.map((value) => ({ value, label: t(`usage.by_${value}`) }))}
         />
       </div>
-      {by === 'day' ? <ByDay range={range} group={group} /> : <ByHour key={hours} hours={hours} group={group} />}
+      {by === 'hour' && span !== null ? (
+        <ByHour span={span} group={group} />
+      ) : (
+        <ByDay range={days.range} group={group} />
+      )}
     </Page>
   )
+}
+
+/** The hours of a range up to now, from its first day; null = too many for a chart. */
+function hoursOf(range: DayRange, zone: string): LogSpan | null {
+  const [from, to] = [startOfDay(range.from, zone), endOfDay(range.to, zone)]
+  if (from === null || to === null) return null
+  // A whole hour, so that the query stays the same while the page is open.
+  const toMs = Math.min(to.getTime(), Math.ceil((Date.now() + 1) / HOUR_MS) * HOUR_MS)
+  const hours = (toMs - from.getTime()) / HOUR_MS
+  return hours <= 0 || hours > HOURS_MAX ? null : { from: from.toISOString(), to: new Date(toMs).toISOString() }
 }
 
 function ByDay({ range, group }: { readonly range: DayRange; readonly group: UsageGroup }) {
@@ -71,7 +86,7 @@ function ByDay({ range, group }: { readonly range: DayRange; readonly group: Usa
           cells={answer.cells.map((cell) => ({ ...cell, slot: cell.day }))}
           nameOf={(day) => format.day(day)}
           tickOf={(day) => format.day(day)}
-          spanOf={(day) => daySpan(day, format.zone, service.service_timezone)}
+          spanOf={(day) => logSpan({ from: day, to: day }, format.zone, service.service_timezone)}
           group={group}
           by="day"
         />
@@ -80,15 +95,8 @@ function ByDay({ range, group }: { readonly range: DayRange; readonly group: Usa
   )
 }
 
-function ByHour({ hours, group }: { readonly hours: Hours; readonly group: UsageGroup }) {
-  // The end of the period stays the same while the page is open: another one would be another query.
-  const [to] = useState(() => Date.now())
-  const query = {
-    from: new Date(to - Number(hours) * HOUR_MS).toISOString(),
-    to: new Date(to).toISOString(),
-    group_by: group,
-  }
-  const usage = useRead('GET /cabinet/v1/usage/hours', { query }, { keep: true })
+function ByHour({ span, group }: { readonly span: LogSpan; readonly group: UsageGroup }) {
+  const usage = useRead('GET /cabinet/v1/usage/hours', { query: { ...span, group_by: group } }, { keep: true })
   return (
     <Loaded of={usage} height={560}>
       {(answer) => (
@@ -98,7 +106,7 @@ function ByHour({ hours, group }: { readonly hours: Hours; readonly group: Usage
           slots={answer.hours.map(({ at }) => at)}
           cells={answer.cells.map((cell) => ({ ...cell, slot: cell.at }))}
           nameOf={(at) => format.hour(at)}
-          tickOf={(at) => (hours === '6' || hours === '24' ? format.clock(at) : format.hour(at))}
+          tickOf={(at) => (answer.hours.length <= 24 ? format.clock(at) : format.hour(at))}
           spanOf={(at) => ({ from: at, to: new Date(Date.parse(at) + HOUR_MS).toISOString() })}
           group={group}
           by="hour"
@@ -108,23 +116,11 @@ function ByHour({ hours, group }: { readonly hours: Hours; readonly group: Usage
   )
 }
 
-/** Days of usage are in the service's time zone; those of the log are in the reader's. */
-function daySpan(day: string, zone: string, serviceZone: string): LogSpan {
-  const [from, to] = [startOfDay(day, serviceZone), endOfDay(day, serviceZone)]
-  return zone === serviceZone || from === null || to === null
-    ? { from: day, to: day }
-    : { from: from.toISOString(), to: to.toISOString() }
-}
-
 const SERIES_MAX = 6
-const OTHERS = 'others'
 /** The id of the group that sums up the small groups. */
 const REST = '…rest'
 
-interface LogSpan {
-  readonly from: string
-  readonly to: string
-}
+type LogSpan = DayRange
 
 interface UsageReportProps {
   readonly totals: SpendSums
@@ -147,7 +143,7 @@ interface UsageReportProps {
 export function UsageReport(props: UsageReportProps) {
   const { totals, forecast, groups, slots, nameOf, tickOf, spanOf, group, by } = props
   const navigate = useNavigate()
-  const [what, setWhat] = useState<'cost' | 'requests'>('cost')
+  const [what, setWhat] = useChoice('show', SHOWN)
   const chart = stackedSlots(props, what, (id) => (id === REST ? t('usage.rest') : unnamed(group)))
   const span = { from: spanOf(slots[0] ?? '').from, to: spanOf(slots.at(-1) ?? '').to }
   return (
@@ -161,13 +157,13 @@ export function UsageReport(props: UsageReportProps) {
             size="xs"
             value={what}
             onChange={setWhat}
-            data={(['cost', 'requests'] as const).map((value) => ({ value, label: t(`usage.${value}`) }))}
+            data={SHOWN.map((value) => ({ value, label: t(`usage.${value}`) }))}
             aria-label={t('usage.shown')}
           />
         }
       >
         <DayChart
-          kind="bars"
+          kind="stack"
           days={chart.days}
           series={chart.series}
           unit={what === 'cost' ? 'money' : 'count'}
@@ -176,40 +172,55 @@ export function UsageReport(props: UsageReportProps) {
           nameOf={nameOf}
           tickOf={tickOf}
           open={(slot, series) => {
-            const id = chart.ids.get(series ?? '')
-            const only = id === undefined || id === '' || group === 'person' ? {} : { [group]: id }
+            const only =
+              series === null || series === '' || series === REST || group === 'person' ? {} : { [group]: series }
             void navigate({ to: '/log', search: { ...only, ...spanOf(slot) } })
           }}
         />
       </Section>
-      <DataList
-        name="usage"
-        label={t('usage.groups')}
-        rows={groups}
-        empty={{ picture: 'chart', title: t('usage.none'), text: t('usage.none_text') }}
-        columns={[
-          {
-            id: 'group',
-            title: t(`usage.${group}`),
-            value: ({ id, label }) => (id === REST ? t('usage.rest') : label),
-            cell: ({ id, label }) => (id === REST ? t('usage.rest') : label === '' ? unnamed(group) : label),
-            to: (row) => placeOf(row, group, span),
-          },
-          { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
-          { id: 'errors', title: t('usage.errors'), as: 'count', value: ({ errors }) => errors },
-          { id: 'input', title: t('usage.input_tokens'), as: 'count', value: 'input_tokens' },
-          { id: 'output', title: t('usage.output_tokens'), as: 'count', value: 'output_tokens' },
-          {
-            id: 'saved',
-            title: t('usage.cache_saved'),
-            end: true,
-            value: 'cache_saved',
-            cell: (row) => (row.cache_saved === 0 ? '–' : format.moneyInColumn(row.cache_saved)),
-          },
-          { id: 'cost', title: t('usage.cost'), as: 'money', value: ({ cost }) => cost },
-        ]}
-      />
+      <GroupList groups={groups} group={group} span={span} series={chart.series} />
     </>
+  )
+}
+
+interface GroupListProps extends Pick<UsageReportProps, 'groups' | 'group'> {
+  readonly span: LogSpan
+  readonly series: readonly ChartSeries[]
+}
+
+function GroupList({ groups, group, span, series }: GroupListProps) {
+  return (
+    <DataList
+      name="usage"
+      label={t('usage.groups')}
+      rows={groups}
+      empty={{ picture: 'chart', title: t('usage.none'), text: t('usage.none_text') }}
+      columns={[
+        {
+          id: 'group',
+          title: t(`usage.${group}`),
+          value: ({ id, label }) => (id === REST ? t('usage.rest') : label),
+          cell: ({ id, label }) => (
+            <GroupName colour={series.find(({ name }) => name === id)?.colour ?? REST_COLOUR}>
+              {id === REST ? t('usage.rest') : label === '' ? unnamed(group) : label}
+            </GroupName>
+          ),
+          to: (row) => placeOf(row, group, span),
+        },
+        { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
+        { id: 'errors', title: t('usage.errors'), as: 'count', value: ({ errors }) => errors },
+        { id: 'input', title: t('usage.input_tokens'), as: 'count', value: 'input_tokens' },
+        { id: 'output', title: t('usage.output_tokens'), as: 'count', value: 'output_tokens' },
+        {
+          id: 'saved',
+          title: t('usage.cache_saved'),
+          end: true,
+          value: 'cache_saved',
+          cell: (row) => (row.cache_saved === 0 ? '–' : format.moneyInColumn(row.cache_saved)),
+        },
+        { id: 'cost', title: t('usage.cost'), as: 'money', value: ({ cost }) => cost },
+      ]}
+    />
   )
 }
 
@@ -263,11 +274,20 @@ function Totals({ totals, forecast }: Pick<UsageReportProps, 'totals' | 'forecas
   )
 }
 
+/** The name of a group after its colour in the chart. */
+function GroupName({ colour, children }: { readonly colour: number; readonly children: ReactNode }) {
+  return (
+    <Group gap={8} wrap="nowrap" component="span" display="inline-flex">
+      <ColorSwatch size={9} withShadow={false} color={colourOf(colour)} component="span" />
+      {children}
+    </Group>
+  )
+}
+
 interface StackedSlots {
-  readonly days: readonly Readonly<Record<string, number | string>>[]
+  readonly days: readonly ChartDay[]
+  /** The name of a series is the id of its group. */
   readonly series: readonly ChartSeries[]
-  /** The id of the group of each series; the series that sums up several groups has none. */
-  readonly ids: ReadonlyMap<string, string>
 }
 
 /**
@@ -275,31 +295,28 @@ interface StackedSlots {
  * the label of groups without one.
  */
 function stackedSlots(
-  { groups, slots, cells }: Pick<UsageReportProps, 'groups' | 'slots' | 'cells'>,
+  { groups, slots, cells, group }: Pick<UsageReportProps, 'groups' | 'slots' | 'cells' | 'group'>,
   what: 'cost' | 'requests',
   unnamed: (id: string) => string,
 ): StackedSlots {
   const shown = groups.filter(({ id }) => id !== REST).slice(0, SERIES_MAX)
-  // A group's id can be any text, even `day`.
-  const names = new Map(shown.map(({ id }, index) => [id, `g${index}`]))
+  const names = new Set(shown.map(({ id }) => id))
   const bySlot = new Map(slots.map((slot) => [slot, new Map<string, number>()]))
   for (const cell of cells) {
-    const name = names.get(cell.group) ?? OTHERS
+    const name = names.has(cell.group) ? cell.group : REST
     const slot = bySlot.get(cell.slot)
     slot?.set(name, (slot.get(name) ?? 0) + cell[what])
   }
-  const hasOthers = [...bySlot.values()].some((slot) => slot.has(OTHERS))
-  const series = shown.map(({ id, label }) => ({
-    name: names.get(id) ?? id,
+  const colours = thingColours(group, [...names])
+  const series = shown.map(({ id, label }, number) => ({
+    name: id,
     label: label === '' ? unnamed(id) : label,
+    colour: colours[number] ?? 0,
   }))
-  const all = hasOthers ? [...series, { name: OTHERS, label: unnamed(REST) }] : series
+  const hasRest = [...bySlot.values()].some((slot) => slot.has(REST))
+  const all = hasRest ? [...series, { name: REST, label: unnamed(REST), colour: REST_COLOUR }] : series
   return {
-    days: [...bySlot].map(([slot, values]) => ({
-      day: slot,
-      ...Object.fromEntries(all.map(({ name }) => [name, values.get(name) ?? 0])),
-    })),
+    days: [...bySlot].map(([slot, values]) => ({ day: slot, values: all.map(({ name }) => values.get(name) ?? 0) })),
     series: all,
-    ids: new Map([...names].map(([id, name]) => [name, id])),
   }
 }
