@@ -11,7 +11,7 @@ import { BOUNDS } from '../src/access/rate-limit.ts'
 import { KNOWN_ADAPTERS } from '../src/protocols/index.ts'
 import { VARIABLES } from '../src/tables/environment-table.ts'
 import { ERRORS } from '../src/base/error-table.ts'
-import { SETTING_ROWS, type NumberFields } from '../src/tables/settings-table.ts'
+import { SETTING_ROWS, type NumberFields, type TextFields } from '../src/tables/settings-table.ts'
 import { withShownTable } from './clients/shown.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -205,16 +205,16 @@ test('docs/architecture.md lists the files of a streamed chat: as many as it say
 test('docs/reference/operator.md shows every live setting with its default', () => {
   const page = read('docs/reference/operator.md')
   const missing = SETTING_ROWS.flatMap(([name, row]) => {
-    const shown = row.kind === 'numbers' ? mapText(row.fields) : row.fallback === null ? '' : String(row.fallback)
+    const shown = 'fields' in row ? mapText(row.fields) : row.fallback === null ? '' : String(row.fallback)
     return page.includes(`\n${name}: ${shown}`) ? [] : [`${name}: ${shown}`]
   })
   assert.deepEqual(missing, [])
 })
 
 /** As the page writes a map of YAML. */
-function mapText(fields: NumberFields): string {
+function mapText(fields: NumberFields | TextFields): string {
   return `{ ${Object.entries(fields)
-    .map(([name, { fallback }]) => `${name}: ${fallback}`)
+    .map(([name, { fallback }]) => `${name}: ${fallback === '' ? '""' : fallback}`)
     .join(', ')} }`
 }
 

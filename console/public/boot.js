@@ -24,6 +24,8 @@
       })
   root.lang = language === 'ru' ? 'ru' : 'en'
 
+  document.title = stored('tollgate-name') || 'Tollgate'
+
   // What the page will ask for once its scripts run, asked for together with them.
   function ahead(href, rel, as) {
     var link = document.createElement('link')

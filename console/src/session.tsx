@@ -1,4 +1,4 @@
-import { createContext, useContext } from 'react'
+import { createContext, useContext, useEffect } from 'react'
 import type { SessionState } from '../../src/api/cabinet/session-contract.ts'
 import type { MemberScope } from '../../src/tables/scopes.ts'
 
@@ -9,6 +9,19 @@ export function useSession(): SessionState {
   const state = useContext(SessionContext)
   if (state === null) throw new Error('The session is read below its provider')
   return state
+}
+
+/** Sets the title of the browser's tab. `boot.js` shows the name of the service before the first page is there. */
+export function useTitle(title: string): void {
+  const { name } = useSession().service.brand
+  useEffect(() => {
+    document.title = `${title} · ${name}`
+    try {
+      localStorage.setItem('tollgate-name', name)
+    } catch {
+      // Without storage the tab has another name for a moment.
+    }
+  }, [title, name])
 }
 
 /** For pages that only a signed-in user can open. */

@@ -71,6 +71,7 @@ const CHECKS = {
   length: ({ least, most, given }: Range & { readonly given: number }) =>
     `must have ${least} to ${most} characters, got ${given}`,
   lines_most: ({ most }: Most) => `at most ${most} lines are allowed`,
+  link: 'must be an address that begins with https://, http:// or mailto:',
   list: 'must be a list of texts',
   machine_auth: own(),
   masked_key: ({ given }: Given) => `'${given}' stands for no key that is sent to this address: give the whole key`,
@@ -103,6 +104,7 @@ const CHECKS = {
   own_key: 'must name one of your keys',
   parameter_name: ({ given }: Given) => `must be the name of a parameter, got '${given}'`,
   percentage: 'must be a percentage from 0 to 100 with at most two decimals',
+  picture: 'must be a data URL of a PNG, JPEG, WebP or SVG picture in base64',
   picture_key: "must be a size such as 1024x1024 or 2K, a quality such as high, or both as '1024x1024/high'",
   private_address: ({ host }: { readonly host: string }) =>
     `'${host}' is a private address; a catalogue file may use it, the admin API only with ALLOW_PRIVATE_UPSTREAMS=true`,

@@ -1,5 +1,12 @@
 import { isTimezone } from '../ledger/period.ts'
-import { SETTING_ROWS, type GivenSettings, type NumberFields, type SettingName } from '../tables/settings-table.ts'
+import {
+  SETTING_ROWS,
+  type GivenSettings,
+  type NumberFields,
+  type TextFields,
+  TEXT_FORMS,
+  type SettingName,
+} from '../tables/settings-table.ts'
 import type { KnownAdapters } from './catalog.ts'
 import { readAuth } from './auth.ts'
 import { readDialect } from './dialect.ts'
@@ -163,9 +170,11 @@ function readPlain(reader: FieldReader): GivenSettings {
         ? wholes(reader, name, row.fields)
         : row.kind === 'choice'
           ? reader.oneOf(name, Object.keys(row.options))
-          : reader.has(name)
-            ? reader.flag(name, row.fallback)
-            : null
+          : row.kind === 'texts'
+            ? texts(reader, name, row.fields)
+            : reader.has(name)
+              ? reader.flag(name, row.fallback)
+              : null
     if (value !== null) given[name] = value
   }
   // Each setting was read by its row's rules.
@@ -180,6 +189,21 @@ function wholes(reader: FieldReader, key: string, fields: NumberFields): Readonl
   for (const [name, { least, most }] of Object.entries(fields)) {
     if (!map.has(name)) map.problem(name, 'required')
     result[name] = map.whole(name, least, most) ?? least
+  }
+  map.done()
+  return result
+}
+
+/** A map of texts; what is not given is as if nobody had set it. */
+function texts(reader: FieldReader, key: string, fields: TextFields): Readonly<Record<string, string>> | null {
+  const map = reader.map(key)
+  if (map === null) return null
+  const result: Record<string, string> = {}
+  for (const [name, { most, form, fallback }] of Object.entries(fields)) {
+    const given = (map.text(name) ?? fallback).trim()
+    if (given.length > most) map.problem(name, 'length', { least: 0, most, given: given.length })
+    else if (given !== '' && form !== 'text' && !TEXT_FORMS[form].test(given)) map.problem(name, form)
+    result[name] = given === '' ? fallback : given
   }
   map.done()
   return result

@@ -10,11 +10,32 @@ interface NumberField {
 
 export type NumberFields = Readonly<Record<string, NumberField>>
 
+/** What a text may be besides empty, which is none. */
+export type TextForm = 'text' | 'link' | 'picture'
+
+interface TextField {
+  /** Characters. */
+  readonly most: number
+  readonly form: TextForm
+  readonly fallback: string
+  readonly label: Label
+}
+
+export type TextFields = Readonly<Record<string, TextField>>
+
+/** Linear, and none lets a script into a page. */
+export const TEXT_FORMS: Readonly<Record<TextForm, RegExp>> = {
+  text: /^/,
+  link: /^(?:https?:\/\/|mailto:)\S+$/,
+  picture: /^data:image\/(?:svg\+xml|png|jpeg|webp);base64,[\w+/]+={0,2}$/,
+}
+
 export type SettingRow = {
   /** Its name in a snapshot's settings. */
   readonly as: string
 } & (
   | { readonly kind: 'numbers'; readonly fields: NumberFields }
+  | { readonly kind: 'texts'; readonly fields: TextFields }
   | {
       readonly kind: 'choice'
       readonly label: Label
@@ -193,6 +214,42 @@ export const SETTINGS = {
     },
     fallback: null,
   },
+  /** Whose service it is, as the console shows it, to strangers too. */
+  brand: {
+    as: 'brand',
+    kind: 'texts',
+    fields: {
+      name: {
+        most: 40,
+        form: 'text',
+        fallback: 'Tollgate',
+        label: { en: 'Name of the service', ru: 'Название сервиса' },
+      },
+      logo: { most: 20_000, form: 'picture', fallback: '', label: { en: 'Logo', ru: 'Логотип' } },
+      support: {
+        most: 300,
+        form: 'link',
+        fallback: '',
+        label: { en: 'Support: a page, or mailto:…', ru: 'Поддержка: страница или mailto:…' },
+      },
+      offer: { most: 300, form: 'link', fallback: '', label: { en: 'Terms of service', ru: 'Оферта' } },
+      privacy: {
+        most: 300,
+        form: 'link',
+        fallback: '',
+        label: { en: 'Privacy policy', ru: 'Политика конфиденциальности' },
+      },
+    },
+  },
+  /** A message above every page of the console. */
+  announcement: {
+    as: 'announcement',
+    kind: 'texts',
+    fields: {
+      text: { most: 300, form: 'text', fallback: '', label: { en: 'Announcement', ru: 'Объявление' } },
+      link: { most: 300, form: 'link', fallback: '', label: { en: 'Its page', ru: 'Его страница' } },
+    },
+  },
 } as const satisfies Readonly<Record<string, SettingRow>>
 
 /** Default timeouts of a provider in seconds; the first byte of an answer without streaming may take 300. */
@@ -201,8 +258,8 @@ export const PROVIDER_TIMEOUTS = { connect: 3, first_byte: 60, progress: 60, tot
 type Rows = typeof SETTINGS
 export type SettingName = keyof Rows
 /** The given value of a setting. */
-export type SettingValue<N extends SettingName> = Rows[N] extends { readonly fields: infer F }
-  ? { readonly [K in keyof F]: number }
+export type SettingValue<N extends SettingName> = Rows[N] extends { readonly fields: infer F; readonly kind: infer K }
+  ? { readonly [P in keyof F]: K extends 'texts' ? string : number }
   : Rows[N] extends { readonly options: infer O }
     ? keyof O & string
     : boolean
@@ -242,7 +299,7 @@ export function namedSettings(settings: PlainSettings): NamedSettings {
 }
 
 function fallbackOf(row: SettingRow): unknown {
-  return row.kind === 'numbers'
+  return row.kind === 'numbers' || row.kind === 'texts'
     ? Object.fromEntries(Object.entries(row.fields).map(([name, { fallback }]) => [name, fallback]))
     : row.fallback
 }

@@ -379,6 +379,8 @@ test('PUT catalog answers the difference; a dry run changes nothing; what GET sh
 test('settings change where they are given, and maintenance stops /v1 but not health and the admin API', async () => {
   const shown = (await tollgate.admin('GET', '/admin/v1/settings')).body
   assert.deepEqual(Object.keys(shown).toSorted(), [
+    'announcement',
+    'brand',
     'catalog_look',
     'catalog_update',
     'fetch_urls',

@@ -1,8 +1,9 @@
 import { Group, Text, Title } from '@mantine/core'
 import clsx from 'clsx'
-import { type CSSProperties, Fragment, type ReactNode, useEffect } from 'react'
+import { type CSSProperties, Fragment, type ReactNode } from 'react'
 import type { AccountLimit } from '../../../src/api/records/limits-contract.ts'
 import { format, t } from './words.ts'
+import { useTitle } from '../session.tsx'
 
 export interface PageProps {
   readonly title: string
@@ -13,9 +14,7 @@ export interface PageProps {
 
 /** A page: its heading, its purpose, its actions and its content. It also sets the title of the browser's tab. */
 export function Page({ title, lead, actions, children }: PageProps) {
-  useEffect(() => {
-    document.title = `${title} · Tollgate`
-  }, [title])
+  useTitle(title)
   return (
     <div className="page">
       <div className="page-head">

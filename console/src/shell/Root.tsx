@@ -1,4 +1,4 @@
-import { Button, Center, Group, Loader, Text, useMantineColorScheme } from '@mantine/core'
+import { Button, Center, Group, Loader, useMantineColorScheme } from '@mantine/core'
 import { Link, Navigate, Outlet, useLocation, useMatches } from '@tanstack/react-router'
 import { type ReactNode, useEffect } from 'react'
 import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
@@ -8,8 +8,8 @@ import { browserZone } from '../parts/format.ts'
 import { Empty, FailedPlace, tellFailure } from '../parts/Loaded.tsx'
 import { Page } from '../parts/Page.tsx'
 import { setZone, t, useReader } from '../parts/words.ts'
-import { SessionContext } from '../session.tsx'
-import { Brand, Preferences, Shell } from './Shell.tsx'
+import { SessionContext, useSession } from '../session.tsx'
+import { Brand, Preferences, ServiceLinks, Shell } from './Shell.tsx'
 import css from './shell.module.css'
 
 const ENTRY_PATHS: readonly string[] = ['/sign-in', '/sign-up', '/forgot-password', '/setup', '/join']
@@ -94,6 +94,7 @@ function useEntered(isEntered: boolean): void {
 
 /** The frame of the pages before sign-in. */
 function EntryFrame({ children }: { readonly children: ReactNode }) {
+  const { brand } = useSession().service
   return (
     <div className={css.entry}>
       <header className={css.entryHead}>
@@ -103,7 +104,7 @@ function EntryFrame({ children }: { readonly children: ReactNode }) {
         </Group>
       </header>
       <main className={css.entryMain} id="content">
-        <section className={css.pitch} aria-label="Tollgate">
+        <section className={css.pitch} aria-label={brand.name}>
           <p className={css.slogan}>{t('entry.slogan')}</p>
           <ul>
             <li>{t('entry.point_one')}</li>
@@ -113,9 +114,7 @@ function EntryFrame({ children }: { readonly children: ReactNode }) {
         </section>
         <div className={css.entryCard}>{children}</div>
       </main>
-      <Text component="footer" size="xs" c="dimmed" ta="center" p="md">
-        Tollgate
-      </Text>
+      <ServiceLinks />
     </div>
   )
 }

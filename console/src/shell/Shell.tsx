@@ -6,12 +6,13 @@ import {
   Group,
   type MantineColorScheme,
   SegmentedControl,
+  Text,
   useMantineColorScheme,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef } from 'react'
+import { Fragment, type ReactNode, useEffect, useRef } from 'react'
 import type { Language } from '../../../src/api/cabinet/session-contract.ts'
 import { setProfile, useAct, useEnterAccount, useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
@@ -23,6 +24,7 @@ import {
   DarkIcon,
   LightIcon,
   MenuIcon,
+  NoticesIcon,
   SecurityIcon,
   SettingsIcon,
   SignOutIcon,
@@ -36,11 +38,14 @@ import { MenuButton } from './MenuButton.tsx'
 import { CUSTOMER, openedBy, OPERATOR } from './navigation.ts'
 import css from './shell.module.css'
 
+const SERVICE_LINKS = ['support', 'offer', 'privacy'] as const
+
 /** The two home pages, whose links match exactly: every other address begins with one of them. */
 const HOMES: ReadonlySet<string> = new Set(['/', '/operator'])
 
 /** The frame of the console: the navigation, the account and the page. */
 export function Shell({ children }: { readonly children: ReactNode }) {
+  const { service } = useSession()
   const [opened, { open, close }] = useDisclosure(false)
   const { pathname } = useLocation()
   const main = useRef<HTMLElement>(null)
@@ -68,7 +73,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           >
             <MenuIcon />
           </ActionIcon>
-          <Link to="/" className={css.home} aria-label={`Tollgate · ${t('nav.home')}`}>
+          <Link to="/" className={css.home} aria-label={`${service.brand.name} · ${t('nav.home')}`}>
             <Brand />
           </Link>
         </Group>
@@ -92,6 +97,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <main className={css.main} id="content" tabIndex={-1} ref={main}>
         <Notices />
         {children}
+        {SERVICE_LINKS.some((name) => service.brand[name] !== '') && <ServiceLinks />}
       </main>
     </div>
   )
@@ -198,6 +204,11 @@ function Notices() {
   const profile = useProfile()
   return (
     <div className={css.notices}>
+      {service.announcement.text !== '' && (
+        <Alert color="sea" icon={<NoticesIcon />} title={service.announcement.text}>
+          {service.announcement.link !== '' && <a href={service.announcement.link}>{t('shell.more')}</a>}
+        </Alert>
+      )}
       {service.maintenance !== null && (
         <Alert color="yellow" icon={<WarningIcon />} title={t('shell.maintenance')}>
           {service.maintenance.message}
@@ -242,16 +253,43 @@ function initialsOf(name: string): string {
     .join('')
 }
 
+/** The operator's support and papers, below each page. */
+export function ServiceLinks() {
+  const { brand } = useSession().service
+  return (
+    <Text component="footer" size="xs" c="dimmed" ta="center" p="md" className="off-paper">
+      {brand.name}
+      {SERVICE_LINKS.map(
+        (name) =>
+          brand[name] !== '' && (
+            <Fragment key={name}>
+              {' · '}
+              <a href={brand[name]}>{t(`shell.${name}`)}</a>
+            </Fragment>
+          ),
+      )}
+    </Text>
+  )
+}
+
+/** Name and logo of the service, as the operator has set them. */
 export function Brand() {
+  const { brand } = useSession().service
   return (
     <span className={css.brand}>
-      <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
-        <rect width="32" height="32" rx="8" fill="#0b6e6e" />
-        <path d="M8 24V11m16 13V11M8 14h16" stroke="#fff" strokeWidth="3" strokeLinecap="round" fill="none" />
-        <path d="M13 24v-5a3 3 0 0 1 6 0v5" stroke="#7fe3d4" strokeWidth="2.5" strokeLinecap="round" fill="none" />
-      </svg>
-      Tollgate
+      {brand.logo === '' ? <OwnLogo /> : <img src={brand.logo} alt="" height="28" />}
+      {brand.name}
     </span>
+  )
+}
+
+function OwnLogo() {
+  return (
+    <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
+      <rect width="32" height="32" rx="8" fill="#0b6e6e" />
+      <path d="M8 24V11m16 13V11M8 14h16" stroke="#fff" strokeWidth="3" strokeLinecap="round" fill="none" />
+      <path d="M13 24v-5a3 3 0 0 1 6 0v5" stroke="#7fe3d4" strokeWidth="2.5" strokeLinecap="round" fill="none" />
+    </svg>
   )
 }
 

@@ -256,6 +256,13 @@ export const PricedModel = object({
 })
 export type PricedModel = Static<typeof PricedModel>
 
+/** What is said of a text besides its name. */
+const FORM_NOTES = {
+  text: '',
+  link: ' `https://…`, `http://…` or `mailto:…`.',
+  picture: ' A data URL: PNG, JPEG, WebP or SVG.',
+} as const
+
 /** A schema for each row of the table of settings. */
 const PLAIN_SETTINGS = Object.fromEntries(
   SETTING_ROWS.map(([name, row]) => [name, settingSchema(row)]),
@@ -270,6 +277,15 @@ function settingSchema(row: SettingRow): Schema<unknown> {
           Object.entries(row.fields).map(([name, { least, most, label }]) => [
             name,
             whole(label.en, { minimum: least, maximum: most }),
+          ]),
+        ),
+      )
+    case 'texts':
+      return body(
+        Object.fromEntries(
+          Object.entries(row.fields).map(([name, { most, form, label }]) => [
+            name,
+            optional(text(`${label.en}.${FORM_NOTES[form]}`, { maxLength: most })),
           ]),
         ),
       )

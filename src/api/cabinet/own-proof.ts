@@ -102,8 +102,12 @@ export function newSeed(): Buffer {
 }
 
 /** The address that an authenticator app reads. */
-export function totpUri(seed: Buffer, email: string): { readonly secret: string; readonly uri: string } {
-  const totp = totpOf(seed, email)
+export function totpUri(
+  seed: Buffer,
+  email: string,
+  issuer: string,
+): { readonly secret: string; readonly uri: string } {
+  const totp = totpOf(seed, email, issuer)
   return { secret: totp.secret.base32, uri: totp.toString() }
 }
 
@@ -111,7 +115,7 @@ export function totpUri(seed: Buffer, email: string): { readonly secret: string;
 export function stepOf(seed: Buffer, code: string, atMs: number): number | null {
   const digits = code.replaceAll(/\s/g, '')
   if (!/^\d{6}$/.test(digits)) return null
-  const delta = totpOf(seed, '').validate({ token: digits, timestamp: atMs, window: WINDOW })
+  const delta = totpOf(seed, '', '').validate({ token: digits, timestamp: atMs, window: WINDOW })
   return delta === null ? null : Math.floor(atMs / 1_000 / PERIOD_SECONDS) + delta
 }
 
@@ -137,9 +141,9 @@ export async function useCode(
     : null
 }
 
-function totpOf(seed: Buffer, email: string): TOTP {
+function totpOf(seed: Buffer, email: string, issuer: string): TOTP {
   return new TOTP({
-    issuer: 'Tollgate',
+    issuer,
     label: email,
     algorithm: 'SHA1',
     digits: 6,

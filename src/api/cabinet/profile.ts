@@ -127,7 +127,7 @@ async function begin(
   const seed = newSeed()
   const totp = { seed: encryptSeed(ports.cipher, user.id, seed), enabled: false, step: 0, recoveryHashes: [] }
   if (!(await ports.store.users.setTotp(user.id, totp, user))) throw overtaken()
-  return totpUri(seed, user.email)
+  return totpUri(seed, user.email, ports.catalog.current().settings.brand.name)
 }
 
 async function confirm(

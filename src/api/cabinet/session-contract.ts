@@ -56,6 +56,11 @@ export const ServiceFacts = object(
     password_reset: flag('A link for a forgotten password can be mailed.'),
     needs_setup: flag('No administrator exists yet: the printed set-up link creates the first one.'),
     maintenance: nullable(object({ message: nullable(text()) }, 'Message of the maintenance switch while it is on.')),
+    brand: object(
+      { name: text(), logo: text('A data URL.'), support: text(), offer: text(), privacy: text() },
+      "Whose service it is: the operator's setting `brand`. Empty = none.",
+    ),
+    announcement: object({ text: text(), link: text() }, "The operator's setting; an empty text = none."),
     api_base: text('Base of the customer API for snippets, for example `https://ai.example.com/v1`.'),
     currency: only('RUB'),
     service_timezone: text('Whose days and months limits and charts count.'),

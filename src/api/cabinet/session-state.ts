@@ -37,6 +37,8 @@ async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: st
     password_reset: ports.mailedLinks !== null,
     needs_setup: (await ports.store.users.owners()) === 0,
     maintenance: settings.maintenance === null ? null : { message: settings.maintenance.message },
+    brand: settings.brand,
+    announcement: settings.announcement,
     api_base: `${publicUrlOf(ports.publicUrl, call)}/v1`,
     currency: 'RUB',
     service_timezone: settings.timezone,

@@ -77,6 +77,12 @@ function valueOf(part: string, { group }: { readonly group: string }): unknown {
   const row: SettingRow | undefined = new Map<string, SettingRow>(Object.entries(SETTINGS)).get(part)
   if (row?.kind === 'flag') return !row.fallback
   if (row?.kind === 'choice') return Object.keys(row.options).find((option) => option !== row.fallback)
+  if (row?.kind === 'texts')
+    return Object.fromEntries(
+      Object.keys(row.fields)
+        .map((name) => [name, 'https://ai.example.com/'])
+        .slice(0, 1),
+    )
   if (row?.kind === 'numbers')
     return Object.fromEntries(
       Object.entries(row.fields).map(([name, { fallback, most }]) => [

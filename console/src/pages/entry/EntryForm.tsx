@@ -1,7 +1,8 @@
 import { Stack, TextInput, type TextInputProps, Title } from '@mantine/core'
-import { useEffect, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { Form, type FormProps } from '../../parts/Form.tsx'
 import { t } from '../../parts/words.ts'
+import { useTitle } from '../../session.tsx'
 
 interface EntryPageProps {
   readonly title: string
@@ -11,9 +12,7 @@ interface EntryPageProps {
 
 /** A page before sign-in: its title, which is also the title of the browser's tab, and its content. */
 export function EntryPage({ title, tab = title, children }: EntryPageProps) {
-  useEffect(() => {
-    document.title = `${tab} · Tollgate`
-  }, [tab])
+  useTitle(tab)
   return (
     <Stack>
       <Title order={1} size="h2">

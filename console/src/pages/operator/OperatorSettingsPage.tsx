@@ -1,4 +1,15 @@
-import { Alert, Button, Input, SegmentedControl, Select, Switch, Text, Textarea, TextInput } from '@mantine/core'
+import {
+  Alert,
+  Button,
+  FileInput,
+  Input,
+  SegmentedControl,
+  Select,
+  Switch,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core'
 import type { GetInputPropsReturnType } from '@mantine/form'
 import type { Settings } from '../../../../src/api/admin/catalog-contract.ts'
 import type { CatalogWarningName } from '../../../../src/catalog/catalog-warning.ts'
@@ -144,8 +155,8 @@ function SettingsForm({ settings }: { readonly settings: Settings }) {
   )
 }
 
-/** Numbers first, then choices, then switches. */
-const PLAIN_ROWS = (['numbers', 'choice', 'flag'] as const).flatMap((kind) =>
+/** Numbers first, then choices, switches and texts. */
+const PLAIN_ROWS = (['numbers', 'choice', 'flag', 'texts'] as const).flatMap((kind) =>
   SETTING_ROWS.filter(([, row]) => row.kind === kind),
 )
 
@@ -171,6 +182,18 @@ function PlainSetting({ row, propsOf }: PlainSettingProps) {
         </div>
       </Input.Wrapper>
     )
+  if (row.kind === 'texts')
+    return (
+      <div className="fields">
+        {Object.entries(row.fields).map(([field, { label, form, most }]) =>
+          form === 'picture' ? (
+            <PictureField key={field} label={label[language]} {...propsOf(`.${field}`)} />
+          ) : (
+            <TextInput key={field} label={label[language]} maxLength={most} {...propsOf(`.${field}`)} />
+          ),
+        )}
+      </div>
+    )
   return (
     <div className="fields">
       {Object.entries(row.fields).map(([field, { label, least }]) => (
@@ -184,6 +207,31 @@ function PlainSetting({ row, propsOf }: PlainSettingProps) {
         />
       ))}
     </div>
+  )
+}
+
+/** Stands in a field for the picture that is set already. */
+const STORED = new File([], '✓')
+
+/** A picture as a data URL. */
+function PictureField({ label, value, onChange, error }: GetInputPropsReturnType & { readonly label: string }) {
+  const read = (file: File | null): void => {
+    if (file === null) return onChange('')
+    const reader = new FileReader()
+    reader.addEventListener('load', () => onChange(reader.result))
+    reader.readAsDataURL(file)
+  }
+  return (
+    <FileInput
+      label={label}
+      error={error}
+      accept="image/svg+xml,image/png,image/jpeg,image/webp"
+      clearable
+      value={value === '' ? null : STORED}
+      leftSection={value === '' ? null : <img src={value} alt="" height="20" />}
+      placeholder={t('service.picture')}
+      onChange={read}
+    />
   )
 }
 
