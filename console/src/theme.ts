@@ -1,6 +1,13 @@
 import type { MouseEvent } from 'react'
-import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core'
+import {
+  type ComboboxItem,
+  createTheme,
+  type CSSVariablesResolver,
+  type MantineColorsTuple,
+  type OptionsFilter,
+} from '@mantine/core'
 import { t } from 'i18next'
+import { isFound } from '../../src/base/search-words.ts'
 
 /** Sea green: shade 7 is dark enough for white text on it, shade 4 is light enough for dark pages. */
 const sea = shades('#e8f8f5 #d2efe9 #a3dfd3 #70cebb #46bfa8 #27ab93 #14917c #0a7567 #075e54 #034840')
@@ -50,10 +57,10 @@ export const theme = createTheme({
     Card: from(() => ({ withBorder: true, padding: 'lg', bg: 'var(--surface)' })),
     Button: from(() => ({ fw: 550 })),
     // A second click on the chosen value must not clear it.
-    Select: from(() => ({ allowDeselect: false, onClick: selectText, ...clear() })),
-    MultiSelect: from(clear),
-    TagsInput: from(clear),
-    Autocomplete: from(clear),
+    Select: from(() => ({ allowDeselect: false, onClick: selectText, ...choices() })),
+    MultiSelect: from(choices),
+    TagsInput: from(choices),
+    Autocomplete: from(choices),
     FileInput: from(clear),
     DateInput: from(clear),
     PasswordInput: from(() => ({ visibilityToggleButtonProps: { 'aria-label': t('entry.show_password') } })),
@@ -77,6 +84,22 @@ function close() {
 
 function clear() {
   return { clearButtonProps: { 'aria-label': t('common.clear') } }
+}
+
+/** Choices are found by the rule of all searches. */
+function choices() {
+  return { filter, ...clear() }
+}
+
+const filter: OptionsFilter = ({ options, search, limit }) => {
+  let left = limit
+  const taken = (items: readonly ComboboxItem[]): ComboboxItem[] =>
+    items.filter(({ label }) => isFound(search, label) && (left -= 1) >= 0)
+  return options.flatMap<(typeof options)[number]>((one) => {
+    if (!('group' in one)) return taken([one])
+    const items = taken(one.items)
+    return items.length === 0 ? [] : [{ ...one, items }]
+  })
 }
 
 function shades(colours: string): MantineColorsTuple {

@@ -283,5 +283,6 @@ function upkeepOf({ core: { store }, config, clock, notice }: Base, pay: Pay): r
     notice,
   )
   const { logUpkeep: upkeep, entries } = store
+  store.words.fill()
   return [sweep, new LogKeeper({ upkeep, entries, clock, retentionDays: config.logRetentionDays, log: notice })]
 }

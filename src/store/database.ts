@@ -54,7 +54,11 @@ export interface Database extends Sql {
 }
 
 /** Reads one state of the data without delaying other work: for all accounts together there may be millions of rows. */
-export function readBeside(database: Database, sqlText: string, values: readonly SqlValue[]): Promise<readonly Row[]> {
+export function readBeside(
+  database: Pick<Database, 'transaction'>,
+  sqlText: string,
+  values: readonly SqlValue[],
+): Promise<readonly Row[]> {
   return database.transaction((sql) => sql.all(sqlText, values), { purpose: 'snapshot' })
 }
 

@@ -22,9 +22,14 @@ export function listedIds(dialect: Dialect, column = 'id'): string {
     : `${column} IN (SELECT json_array_elements_text(?::json))`
 }
 
+/** The rows of a list of objects, which is one parameter, as JSON; `jsonField` reads the fields of its column `value`. */
+export function listedRows(dialect: Dialect): string {
+  return dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(?::json)'
+}
+
 /**
- * The same for the ids of a table whose rows will change. On PostgreSQL the same statement locks them, in the order in
- * which charges lock them: charges need no second round trip, and no deadlock arises.
+ * `listedIds` for the ids of a table whose rows will change. On PostgreSQL the same statement locks them, in the order
+ * in which charges lock them: charges need no second round trip, and no deadlock arises.
  */
 export function lockedIds(dialect: Dialect, table: string): string {
   const condition = listedIds(dialect)

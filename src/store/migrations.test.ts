@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { OperatorError } from '../base/errors.ts'
-import { migrate, type Migration } from './migrations.ts'
+import type { Migration } from './later-migrations.ts'
+import { migrate } from './migrations.ts'
+import { WordStore } from './search/word-store.ts'
 import { SqliteDatabase } from './sqlite/database.ts'
+import { until } from '../../test/harness/patience.ts'
 import { freshFolder } from '../../test/harness/lasting.ts'
 
 const dataDir = freshFolder()
@@ -50,7 +53,7 @@ test('each migration is applied once, in order; a new store and one that waited 
 
 test('a program works on a newer schema that allows it, and refuses one that does not', async () => {
   const database = await store(ADDS)
-  await migrate(database)
+  await migrate(database, [])
   await migrate(database, [ADDS, REPLACES])
   for (const known of [[], [ADDS]])
     await assert.rejects(migrate(database, known), {
@@ -75,5 +78,34 @@ test('F14: a migration that fails leaves nothing, and the next start finishes it
   assert.deepEqual(await columns(database), [])
   await migrate(database, [ADDS])
   assert.deepEqual(await columns(database), ['later'])
+  await database.close()
+})
+
+test('accounts of a store from before the words are found after some batches, of which a crash loses none', async () => {
+  const folder = join(dataDir, String((stores += 1)))
+  const before = new SqliteDatabase(folder)
+  await migrate(before, [])
+  for (let index = 0; index < 450; index += 1)
+    await before.run('INSERT INTO account (id, name, created_at) VALUES (?,?,?)', [
+      `acc_${index}`,
+      `ООО «Сорт ${index}»`,
+      0n,
+    ])
+  await before.close()
+  const database = new SqliteDatabase(folder)
+  await migrate(database)
+  const found = async (): Promise<number> => (await database.all('SELECT DISTINCT object_id FROM search_word')).length
+  const first = new WordStore(database)
+  first.fill()
+  // As when its process ends after the first batch.
+  await first.stop()
+  assert.equal(await found(), 200)
+  const words = new WordStore(database)
+  words.fill()
+  await until(20_000, 'the words of all accounts', async () => (await found()) === 450)
+  await words.stop()
+  const { conditions, values } = await words.finding('account', 'id', 'СОРТ 449')
+  const rows = await database.all(['SELECT id FROM account WHERE', conditions.join(' AND ')].join(' '), values)
+  assert.deepEqual(rows.map(Object.values), [['acc_449']])
   await database.close()
 })

@@ -3,28 +3,9 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { OperatorError } from '../base/errors.ts'
 import { big, text, type Database, type Sql } from './database.ts'
+import { LATER, type Migration } from './later-migrations.ts'
 import { LockHeldError } from './postgres/database.ts'
 import { StoreUnavailableError } from '../ledger/ledger-store.ts'
-
-/** A change of the schema after the one of the `.sql` files. A store has each once, in the order of their versions. */
-export interface Migration {
-  /** From 2 on, without gaps. */
-  readonly version: number
-  readonly name: string
-  /**
-   * The oldest program that works with this schema, named by the newest version that it knows; absent = only programs
-   * that know this version. During a rolling restart the previous program still runs, so a column that it uses is
-   * removed one release later.
-   */
-  readonly least?: number
-  /**
-   * They change one busy table at most, since a migration would keep the first one locked while it waits for the
-   * second. Released statements never change: a store that has run them refuses different ones.
-   */
-  readonly statements: Readonly<Record<Database['dialect'], readonly string[]>>
-}
-
-const LATER: readonly Migration[] = []
 
 const BASELINE = {
   sqlite: new URL('./sqlite-schema.sql', import.meta.url),

@@ -1,6 +1,6 @@
 import { PAGE_DEPTH_MAX } from '../base/query-parameters.ts'
 import { fieldError } from '../base/refusals.ts'
-import { integer, type Database, type Row, type SqlValue, big, text, type Sql } from './database.ts'
+import { integer, type Database, type Row, type SqlValue, big, readBeside, text, type Sql } from './database.ts'
 import { sealedSelect, type BookSeal } from './audit/book-seal.ts'
 import { ROW_LOCK } from './dialect.ts'
 
@@ -48,6 +48,8 @@ export async function wrongCounts(sql: Sql): Promise<readonly string[]> {
 export interface Page<T> {
   readonly data: readonly T[]
   readonly total: number
+  /** There may be more than `total`. */
+  readonly atLeast?: boolean
   /** The cursor of the next page; absent = there is none, or these rows have no cursors. */
   readonly next?: string
 }
@@ -87,6 +89,8 @@ export interface PageQuery<Column extends string, T> {
   readonly counted?: string
   readonly conditions?: readonly string[]
   readonly values?: readonly SqlValue[]
+  /** So many rows match that they are not counted; they are read beside the other work of this database. */
+  readonly common?: Pick<Database, 'transaction'> | null
   readonly order: Order<Column>
   readonly columns: Readonly<Record<Column, Ordered>>
   /** Its value is unique; absent = the column `id`. */
@@ -102,7 +106,7 @@ export async function readPage<Column extends string, T>(
   query: PageQuery<Column, T>,
   range: PageRange,
 ): Promise<Page<T>> {
-  const { rows: form, conditions = [], values = [], id = ROW_ID } = query
+  const { rows: form, conditions = [], values = [], common = null, id = ROW_ID } = query
   const { list: columns, from: table } = form
   const { limit, offset, cursor = null, uncounted = false } = range
   refuseDepth(offset)
@@ -111,22 +115,24 @@ export async function readPage<Column extends string, T>(
   const by = query.columns[query.order.replace(/^-/, '') as Column]
   const place = cursor === null ? null : placeOf(cursor, [query.order, by, id])
   const all = whereOf(conditions)
-  const [count] = uncounted
-    ? []
-    : await database.all(['SELECT COUNT(*) AS total FROM ', query.counted ?? table, all].join(''), values)
+  const [count] =
+    uncounted || common !== null
+      ? []
+      : await database.all(['SELECT COUNT(*) AS total FROM ', query.counted ?? table, all].join(''), values)
   const where = place === null ? all : whereOf([...conditions, after(by.sql, id.sql, falling)])
   const order = ['ORDER BY', by.sql, falling ? 'DESC,' : 'ASC,', id.sql, falling ? 'ASC' : 'DESC'].join(' ')
   const select = ['SELECT', by.sql, 'AS page_value,', id.sql, 'AS page_id,', columns, 'FROM', table].join(' ')
-  const rows = await database.all(`${select}${where} ${order} LIMIT ? OFFSET ?`, [
-    ...values,
-    ...(place === null ? [] : [place.value, place.value, place.id]),
-    BigInt(limit),
-    BigInt(offset),
-  ])
+  const statement = `${select}${where} ${order} LIMIT ? OFFSET ?`
+  const bounds = [...(place === null ? [] : [place.value, place.value, place.id]), BigInt(limit), BigInt(offset)]
+  const rows = await (common === null
+    ? database.all(statement, [...values, ...bounds])
+    : readBeside(common, statement, [...values, ...bounds]))
   const last = rows.length < limit ? undefined : rows.at(-1)
   return {
     data: rows.map((row) => form.read(row)),
-    total: count === undefined ? 0 : integer(count, 'total'),
+    ...(common === null
+      ? { total: count === undefined ? 0 : integer(count, 'total') }
+      : { total: offset + rows.length + (last === undefined ? 0 : 1), atLeast: last !== undefined }),
     ...(last === undefined ? {} : { next: cursorOf(query.order, last) }),
   }
 }

@@ -28,6 +28,7 @@ import { ResponseStore } from './responses/response-store.ts'
 import { MemberStore } from './people/member-store.ts'
 import { SessionStore, SignInStore } from './people/sign-in-store.ts'
 import { StatementStore } from './ledger/statement-store.ts'
+import { WordStore } from './search/word-store.ts'
 import { UserStore } from './people/user-store.ts'
 
 /**
@@ -42,8 +43,8 @@ import { UserStore } from './people/user-store.ts'
  * **Folders.** `ledger` has what holds and settles write: accounts' balances, holds, entries, sums. `log` is the usage
  * log and its reports. `audit` has the seals, the chain of entries and the checks of `tollgate audit`. The others are
  * an aggregate each: `accounts` (keys, groups, payments), `people`, `catalog`, `jobs`, `files`, `idempotency`,
- * `responses`, `refusals`, `notices`, `events`, `nodes`. `open.ts` constructs them; `backup.ts` and `copy-store.ts` are
- * the ways of the whole store to another place.
+ * `responses`, `refusals`, `notices`, `events`, `nodes`, `search`. `open.ts` constructs them; `backup.ts` and
+ * `copy-store.ts` are the ways of the whole store to another place.
  *
  * **What it promises.** A write that has resolved is on the disk. What belongs together is one transaction. Rows that
  * decide money carry a seal and entries are a chain, so the audit finds changes by anything but Tollgate. Locks are
@@ -64,12 +65,13 @@ export function storeOf(
   files: FileStore,
 ) {
   const { seal } = books
+  const words = new WordStore(database)
   return {
     kind,
     ledger,
-    accounts: new AccountStore(database, seal),
+    accounts: new AccountStore(database, seal, words),
     accountGroups: new AccountGroupStore(database, seal),
-    keys: new KeyStore(database, seal),
+    keys: new KeyStore(database, seal, words),
     managementKeys: new ManagementKeyStore(database),
     externalIds: new ExternalIdStore(database),
     entries: new EntryStore(database, seal),
@@ -80,7 +82,7 @@ export function storeOf(
     logUpkeep: new LogUpkeep(database, seal),
     catalogs: new CatalogStore(database, seal),
     events: new EventStore(database, seal),
-    users: new UserStore(database),
+    users: new UserStore(database, words),
     members: new MemberStore(database),
     sessions: new SessionStore(database),
     adminTokens: new AdminTokenStore(database),
@@ -98,6 +100,10 @@ export function storeOf(
     audit: new AuditStore(database, seal),
     /** null = only one process uses the store. */
     nodes: kind === 'postgres' ? new NodeStore(database) : null,
-    close: () => database.close(),
+    words,
+    close: async () => {
+      await words.stop()
+      await database.close()
+    },
   }
 }

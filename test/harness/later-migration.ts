@@ -1,4 +1,4 @@
-import type { Migration } from '../../src/store/migrations.ts'
+import { LATER, type Migration } from '../../src/store/later-migrations.ts'
 import { migrate } from '../../src/store/migrations.ts'
 import { PostgresDatabase } from '../../src/store/postgres/database.ts'
 
@@ -8,8 +8,8 @@ const STATEMENTS = ['ALTER TABLE api_key ADD COLUMN later BIGINT NOT NULL DEFAUL
  * A made-up migration of the next release, with which this program still works. Run as a program, this file migrates a
  * database.
  */
-export const LATER: Migration = {
-  version: 2,
+const NEXT: Migration = {
+  version: LATER.length + 2,
   name: 'of the next release',
   least: 1,
   statements: { sqlite: STATEMENTS, postgres: STATEMENTS },
@@ -19,7 +19,7 @@ export const LATER: Migration = {
 export async function migrateLater(url: string): Promise<void> {
   const database = new PostgresDatabase(url)
   try {
-    await migrate(database, [LATER])
+    await migrate(database, [...LATER, NEXT])
   } finally {
     await database.close()
   }

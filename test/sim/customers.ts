@@ -3,6 +3,7 @@ import { FREE_HOUR_MICRO } from '../../src/ledger/free-hour.ts'
 import type { LimitReset } from '../../src/ledger/ledger-store.ts'
 import { AccountStore, type AccountPatch } from '../../src/store/accounts/account-store.ts'
 import { KeyStore } from '../../src/store/accounts/key-store.ts'
+import { WordStore } from '../../src/store/search/word-store.ts'
 import { sealEmpty, sealedSelect } from '../../src/store/audit/book-seal.ts'
 import { sharedDatabase, SIM_SEAL } from './sim-stores.ts'
 import type { World } from './world.ts'
@@ -21,9 +22,9 @@ export interface Customer {
 export async function createCustomers(world: World): Promise<void> {
   const { random, disk, beginMs } = world
   const database = sharedDatabase(disk)
-  const accounts = new AccountStore(database, SIM_SEAL)
+  const accounts = new AccountStore(database, SIM_SEAL, new WordStore(database))
   await database.transaction((sql) => sealEmpty(sql, SIM_SEAL))
-  const keys = new KeyStore(database, SIM_SEAL)
+  const keys = new KeyStore(database, SIM_SEAL, new WordStore(database))
   for (let index = 0; index < ACCOUNTS; index += 1) {
     const accountId = `acc_${index}`
     await accounts.create({
@@ -80,7 +81,7 @@ export async function changeAccountLimit(world: World): Promise<void> {
   const { accountId } = world.random.pick(world.customers)
   const patch = world.random.chance(0.2) ? { limitMicro: null, limitReset: null } : drawLimit(world)
   world.trace(`${accountId}: limit becomes ${patch.limitMicro} ${patch.limitReset}`)
-  const accounts = new AccountStore(node.database, SIM_SEAL)
+  const accounts = new AccountStore(node.database, SIM_SEAL, new WordStore(node.database))
   await accounts.update(accountId, patch, world.periodsNow(node)).catch(() => null)
 }
 

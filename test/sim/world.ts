@@ -6,6 +6,7 @@ import type { Database } from '../../src/store/database.ts'
 import { EntryStore } from '../../src/store/ledger/entry-store.ts'
 import { readRecords } from '../../src/store/sqlite/row-journal.ts'
 import { KeyStore } from '../../src/store/accounts/key-store.ts'
+import { WordStore } from '../../src/store/search/word-store.ts'
 import type { NewEntry } from '../../src/store/ledger/entry-store.ts'
 import { SimCatalog } from './catalog.ts'
 import { Client, drawHabits } from './client.ts'
@@ -463,7 +464,7 @@ export class World {
     const { keyId } = whose ?? this.random.pick(this.customers)
     this.trace(`${keyId}: ${what}`)
     try {
-      await change(new KeyStore(node.database, SIM_SEAL), node, keyId)
+      await change(new KeyStore(node.database, SIM_SEAL, new WordStore(node.database)), node, keyId)
     } catch {
       return
     }

@@ -17,6 +17,7 @@ import { recordsContract } from './records-contract.ts'
 import { refusalsContract } from './refusals-contract.ts'
 import { responsesContract } from './responses-contract.ts'
 import { twoNodeContract } from './two-nodes.ts'
+import { wordsContract } from './words-contract.ts'
 
 /** Tables that none of these contracts writes to: of migrations, of the books' key, and sums that wait for nobody. */
 const UNWRITTEN = ['book', 'booked_later', 'entry_mark', 'management_key', 'schema_version', 'statement_month']
@@ -58,6 +59,7 @@ function lockTests(postgres: Postgres): void {
       filesContract,
       claimsContract,
       refusalsContract,
+      wordsContract,
       responsesContract,
       noticesContract,
     ]

@@ -11,6 +11,7 @@ import { noticesContract } from './notices-contract.ts'
 import { recordsContract } from './records-contract.ts'
 import { refusalsContract } from './refusals-contract.ts'
 import { responsesContract } from './responses-contract.ts'
+import { wordsContract } from './words-contract.ts'
 
 /** The guarantees of every store; each test gets a fresh store from `open`. */
 export function storeContract(open: () => Promise<Store>): void {
@@ -25,4 +26,5 @@ export function storeContract(open: () => Promise<Store>): void {
   describe('refusals', () => refusalsContract(open))
   describe('responses', () => responsesContract(open))
   describe('notices', () => noticesContract(open))
+  describe('words', () => wordsContract(open))
 }

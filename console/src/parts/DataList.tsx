@@ -150,6 +150,11 @@ type ListEndpoint = {
   [E in ReadEndpoint]: Answer<E> extends { readonly data: readonly object[]; readonly total: number } ? E : never
 }[ReadEndpoint]
 type RowOf<E extends ListEndpoint> = Answer<E>['data'][number]
+interface Listed<Row> {
+  readonly data: readonly Row[]
+  readonly total: number
+  readonly total_exact?: false
+}
 type Asked<E extends ListEndpoint> = Omit<NonNullable<QueryOf<E>>, 'limit' | 'offset' | 'sort' | 'format'>
 
 export type ServerListProps<E extends ListEndpoint> = Omit<DataListProps<RowOf<E>>, 'rows' | 'page' | 'file'> & {
@@ -193,9 +198,11 @@ export function ServerList<E extends ListEndpoint>({
     <>
       <Filters of={filters} />
       <Loaded of={answer} height={height}>
-        {({ data, total }: { readonly data: readonly RowOf<E>[]; readonly total: number }) => {
+        {({ data, total, total_exact: exact }: Listed<RowOf<E>>) => {
           const rest =
-            small && total <= PAGE_ROWS ? {} : { page: { total, deep }, file: fileAddress(read, inputOf(search, {})) }
+            small && total <= PAGE_ROWS
+              ? {}
+              : { page: { total, deep, atLeast: exact === false }, file: fileAddress(read, inputOf(search, {})) }
           return <DataList {...list} rows={data} {...rest} />
         }}
       </Loaded>

@@ -20,7 +20,7 @@ import { ProofBody } from '../../base/wire-route.ts'
 import { CUSTOMER_MARKUP_MAX } from '../../catalog/customer-prices.ts'
 import { OPERATOR_ROLES } from '../../tables/scopes.ts'
 import { OperatorRole } from './token-contract.ts'
-import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, recordRows, listed, PageQuery } from './record-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, recordRows, listed, PageQuery, WORDS_QUERY } from './record-contract.ts'
 import {
   ACCOUNT_LIMIT,
   LIMIT_RESET,
@@ -81,16 +81,13 @@ export const AccountSort = oneOf(
   'The largest first after `-`; `-created_at` if absent.',
 )
 
-export const AccountQuery = object(
-  {
-    ...PageQuery.fields,
-    query: optional(text()),
-    status: optional(AccountStatus),
-    group: optional(text('Its id.')),
-    sort: optional(AccountSort),
-  },
-  '`query` finds by the beginning of id, external id, name or e-mail.',
-)
+export const AccountQuery = object({
+  ...PageQuery.fields,
+  query: optional(WORDS_QUERY),
+  status: optional(AccountStatus),
+  group: optional(text('Its id.')),
+  sort: optional(AccountSort),
+})
 export type AccountQuery = Static<typeof AccountQuery>
 
 const NAME = filled('', 500)
@@ -228,7 +225,7 @@ export const UserQuery = object({
   ...PageQuery.fields,
   account: optional(text("Narrows to one account's.")),
   role: optional(UserRole),
-  query: optional(text('The beginning of the e-mail.')),
+  query: optional(WORDS_QUERY),
   sort: optional(UserSort),
 })
 
@@ -360,7 +357,7 @@ export const ACCOUNT_ROUTES = {
     command: 'key list',
     scope: 'keys:read',
     summary: 'The keys of an account.',
-    query: PageQuery,
+    query: object({ ...PageQuery.fields, query: optional(WORDS_QUERY) }),
     answer: listed(Key),
   },
   'POST /admin/v1/accounts/:id/keys': {

@@ -1,3 +1,4 @@
+import { isFound } from '../../base/search-words.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
 import { wire } from '../../base/wire-route.ts'
@@ -123,9 +124,8 @@ function ofAccount(
   { model, text }: { readonly model: string | null; readonly text: string },
   range: PageRange,
 ): Page<CustomerPrice> {
-  const wanted = text.trim().toLowerCase()
   const found = [...ports.catalog.current().models.values()].filter(
-    ({ id, name }) => (model === null || id === model) && `${id} ${name}`.toLowerCase().includes(wanted),
+    ({ id, name }) => (model === null || id === model) && isFound(text, id, name),
   )
   const document = ports.catalog.shown()
   const entries = new Map(document.models.map((entry) => [entry.id, entry]))

@@ -288,7 +288,11 @@ export function keyAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
     listRoute(ports, 'GET /admin/v1/accounts/:id/keys', async (call, range) => {
       const { id } = await accountNamed(ports, param(call, 'id'))
       return listBody(
-        await ports.store.keys.lists.page({ accountId: id }, ports.periods(), range),
+        await ports.store.keys.lists.page(
+          { accountId: id, search: call.query.get('query') ?? '' },
+          ports.periods(),
+          range,
+        ),
         ({ key, ...more }) => shown(ports, { ...key, ...more }),
       )
     }),

@@ -44,7 +44,7 @@ export const CustomerPriceQuery = object({
   ...PageQuery.fields,
   account: optional(text('What one account pays for each model.')),
   model: optional(text('What each account pays for one model.')),
-  query: optional(text('Finds models by a part of id or name; accounts by the beginning of id, name or e-mail.')),
+  query: optional(text('Finds models by parts of id or name; accounts by words, as their list does.')),
 })
 
 export type CustomerPriceQuery = Static<typeof CustomerPriceQuery>

@@ -83,5 +83,15 @@ export const NEXT_CURSOR = object({
 })
 
 export function listed<T>(items: Schema<T>) {
-  return object({ data: list(items), total: whole('How many there are in all.'), ...NEXT_CURSOR.fields })
+  return object({
+    data: list(items),
+    total: whole('How many there are in all.'),
+    total_exact: optional(only(false, 'There are at least `total`: a search finds too many to count them.')),
+    ...NEXT_CURSOR.fields,
+  })
 }
+
+/** The rule of every search by words. */
+export const WORDS_QUERY = text(
+  'Each of its words is the beginning of a word of the name, the e-mail, the id or the external id.',
+)

@@ -57,7 +57,7 @@ export const KeysQuery = object({
   limit: optional(whole(`1 to ${KEYS_PAGE_MAX}, which is the default.`)),
   offset: optional(whole()),
   by: optional(text('The e-mail of the person who made them.')),
-  search: optional(text('A part of the name or the label.')),
+  search: optional(text('Each of its words is the beginning of a word of the name, the label or an id.')),
   enabled: optional(oneOf(['true'], 'Only keys that are enabled.')),
 })
 

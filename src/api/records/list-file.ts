@@ -39,10 +39,20 @@ interface ListRow {
 
 /** A page of the store as the body of an answer. */
 export function listBody<T, W>(
-  { data, total, next }: Page<T>,
+  { data, total, atLeast = false, next }: Page<T>,
   wire: (row: T) => W,
-): { readonly data: readonly W[]; readonly total: number; readonly next_cursor?: string } {
-  return { data: data.map(wire), total, ...(next === undefined ? {} : { next_cursor: next }) }
+): {
+  readonly data: readonly W[]
+  readonly total: number
+  readonly total_exact?: false
+  readonly next_cursor?: string
+} {
+  return {
+    data: data.map(wire),
+    total,
+    ...(atLeast ? { total_exact: false } : {}),
+    ...(next === undefined ? {} : { next_cursor: next }),
+  }
 }
 
 /**

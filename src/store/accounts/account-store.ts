@@ -19,6 +19,7 @@ import {
   type SqlValue,
 } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
+import type { WordStore } from '../search/word-store.ts'
 import { accountPeriod, isEarlier, limitStart } from '../../ledger/hold-rules.ts'
 import { SELECT_ACCOUNT_SPEND } from '../ledger/ledger-values.ts'
 
@@ -144,8 +145,6 @@ export type AccountPatch = Partial<
   >
 >
 
-const EXTERNAL_ID = EXTERNAL_IDS.account
-
 /** Orders names by their letters in the same way in both databases. The index has this expression. */
 export function accountNameKey(dialect: Database['dialect']): string {
   return dialect === 'sqlite' ? 'lower(name)' : 'lower(name COLLATE "C")'
@@ -189,8 +188,11 @@ export class AccountStore {
   readonly #seal: BookSeal
   readonly #list: string
 
-  constructor(database: Database, seal: BookSeal) {
+  readonly #words: WordStore
+
+  constructor(database: Database, seal: BookSeal, words: WordStore) {
     this.#database = database
+    this.#words = words
     this.#list = `${ACCOUNTS.list}, ${setAside(database.dialect, 'account')}`
     this.#seal = seal
   }
@@ -252,24 +254,21 @@ export class AccountStore {
     return new Map(rows.map((row) => [text(row, 'id'), text(row, 'name')]))
   }
 
-  list(filter: AccountFilter & PageRange): Promise<Page<AccountRecord>> {
+  async list(filter: AccountFilter & PageRange): Promise<Page<AccountRecord>> {
     const { query, status = null, groupId = null, order } = filter
     const { dialect } = this.#database
-    const prefix = query === null ? [] : Array.from({ length: 4 }, () => likePrefix(query))
+    const found = await this.#words.finding('account', 'id', query)
     return readPage(
       this.#database,
       {
         rows: { list: this.#list, from: 'account', read: readAccount },
         conditions: [
-          ...(query === null
-            ? []
-            : [
-                String.raw`(id LIKE ? ESCAPE '\' OR name LIKE ? ESCAPE '\' OR email LIKE ? ESCAPE '\' OR ${EXTERNAL_ID} LIKE ? ESCAPE '\')`,
-              ]),
+          ...found.conditions,
           ...(status === null ? [] : ['status = ?']),
           ...(groupId === null ? [] : ['group_id = ?']),
         ],
-        values: [...prefix, ...[status, groupId].filter((value) => value !== null)],
+        values: [...found.values, ...[status, groupId].filter((value) => value !== null)],
+        common: found.common,
         order: order ?? '-created_at',
         columns: { created_at: CREATED_AT, name: { sql: accountNameKey(dialect), is: 'text' } },
       },

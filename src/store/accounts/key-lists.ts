@@ -4,7 +4,7 @@ import { big, bit, integer, text, textOrNull, type Database, type Row, type SqlV
 import { listedIds } from '../dialect.ts'
 import { setAside } from '../ledger/expiry-sweep.ts'
 import { CREATED_AT, readPage, type Page, type PageRange } from '../page.ts'
-import { likePrefix } from './account-store.ts'
+import type { FoundBy, WordStore } from '../search/word-store.ts'
 import { EXTERNAL_IDS } from './external-id-store.ts'
 
 /**
@@ -66,7 +66,7 @@ export interface KeyFilter {
   /** The person who made them; absent = anybody. */
   readonly madeBy?: string
   readonly disabled?: boolean
-  /** A part of the name or the label. */
+  /** Words of the name, the label or an id. */
   readonly search?: string
 }
 
@@ -84,10 +84,16 @@ export class KeyLists<Key> {
   readonly #list: string
   readonly #from: string
   readonly #read: (row: Row) => Key
+  readonly #words: WordStore
 
   /** `rows` are those of a table `k` of keys. */
-  constructor(database: Database, rows: { readonly list: string; readonly from: string; read(row: Row): Key }) {
+  constructor(
+    database: Database,
+    rows: { readonly list: string; readonly from: string; read(row: Row): Key },
+    words: WordStore,
+  ) {
     this.#database = database
+    this.#words = words
     this.#list = [
       rows.list,
       'k.held AS held',
@@ -107,7 +113,7 @@ export class KeyLists<Key> {
 
   /** The newest first. */
   async page(filter: KeyFilter, periods: PeriodStarts, range: PageRange): Promise<Page<ListedKey<Key>>> {
-    const { conditions, values } = conditionsOf(filter)
+    const { conditions, values } = await this.#conditions(filter)
     const found = await readPage(
       this.#database,
       {
@@ -123,7 +129,7 @@ export class KeyLists<Key> {
   }
 
   async sums(filter: KeyFilter, { month }: PeriodStarts): Promise<KeySums> {
-    const { conditions, values } = conditionsOf(filter)
+    const { conditions, values } = await this.#conditions(filter)
     const where = conditions.join(' AND ')
     const [row = {}] = await this.#database.all(
       `SELECT COUNT(*) AS keys, COUNT(last_used_at) AS used, COALESCE(SUM(spent), 0) AS spent FROM api_key
@@ -158,7 +164,7 @@ export class KeyLists<Key> {
     periods: PeriodStarts,
     end: { readonly beforeMs: number; readonly most: number },
   ): Promise<readonly ListedKey<Key>[]> {
-    const { conditions, values } = conditionsOf({ ...filter, disabled: false })
+    const { conditions, values } = await this.#conditions({ ...filter, disabled: false })
     const [columns, table, where] = [this.#list, this.#from, conditions.join(' AND ')]
     const rows = await this.#database.all(
       `SELECT ${columns} FROM ${table}
@@ -197,32 +203,23 @@ export class KeyLists<Key> {
       }
     })
   }
-}
 
-function conditionsOf({ accountId, madeBy, disabled, search }: KeyFilter): {
-  readonly conditions: readonly string[]
-  readonly values: readonly SqlValue[]
-} {
-  // SQLite's LOWER knows only ASCII letters.
-  const parts =
-    search === undefined
-      ? []
-      : [search, search.toLowerCase(), search.toLowerCase()].map((part) => `%${likePrefix(part)}`)
-  return {
-    conditions: [
-      'account_id = ?',
-      'deleted = 0',
-      ...(madeBy === undefined ? [] : ['made_by = ?']),
-      ...(disabled === undefined ? [] : ['disabled = ?']),
-      ...(search === undefined
-        ? []
-        : [String.raw`(name LIKE ? ESCAPE '\' OR LOWER(name) LIKE ? ESCAPE '\' OR LOWER(label) LIKE ? ESCAPE '\')`]),
-    ],
-    values: [
-      accountId,
-      ...(madeBy === undefined ? [] : [madeBy]),
-      ...(disabled === undefined ? [] : [bit(disabled)]),
-      ...parts,
-    ],
+  async #conditions({ accountId, madeBy, disabled, search }: KeyFilter): Promise<Omit<FoundBy, 'common'>> {
+    const found = await this.#words.finding('api_key', 'id', search ?? null)
+    return {
+      conditions: [
+        'account_id = ?',
+        'deleted = 0',
+        ...(madeBy === undefined ? [] : ['made_by = ?']),
+        ...(disabled === undefined ? [] : ['disabled = ?']),
+        ...found.conditions,
+      ],
+      values: [
+        accountId,
+        ...(madeBy === undefined ? [] : [madeBy]),
+        ...(disabled === undefined ? [] : [bit(disabled)]),
+        ...found.values,
+      ],
+    }
   }
 }

@@ -19,6 +19,7 @@ import {
 import { ROW_LOCK, lockedIds } from '../dialect.ts'
 import { countRows } from '../page.ts'
 import { isOwner, refuseBeyondMember } from '../people/member-store.ts'
+import type { WordStore } from '../search/word-store.ts'
 import { type Cells, type RecordOf, Rows, changeRow, column, insertRow, insertSealed, jsonText } from '../rows.ts'
 import { type AccountRules, GROUP_OF_RULES, RULES, findAccountRules, readAccountRules } from './account-store.ts'
 import { nameRecord } from './external-id-store.ts'
@@ -119,9 +120,9 @@ export class KeyStore {
   readonly #seal: BookSeal
   readonly lists: KeyLists<KeyRecord>
 
-  constructor(database: Database, seal: BookSeal) {
+  constructor(database: Database, seal: BookSeal, words: WordStore) {
     this.#database = database
-    this.lists = new KeyLists(database, KEYS)
+    this.lists = new KeyLists(database, KEYS, words)
     this.#seal = seal
   }
 

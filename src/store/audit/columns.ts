@@ -284,6 +284,9 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   notice: 'what people are told: the books say it too',
   notice_channel: 'whom it is told',
   notice_delivery: 'which messages were sent',
+  search_word: 'what finds a record, and decides nothing',
+  search_due: 'which of these words are to be written',
+  search_fill: 'how far they are written',
   entry_mark: 'numbers and balances of entries: each is checked against them (I2)',
 }
 

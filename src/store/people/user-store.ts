@@ -2,9 +2,9 @@ import { bit, bytes, CHANGE, integer, text, type Database, type Row, type Sql, t
 import { ROW_LOCK } from '../dialect.ts'
 import type { OperatorRole } from '../../tables/scopes.ts'
 import { reasonError } from '../../base/refusals.ts'
-import { likePrefix } from '../accounts/account-store.ts'
 import { EXTERNAL_IDS, nameRecord } from '../accounts/external-id-store.ts'
 import { bigintOrNull, column, insertRow, Rows, updateRow, type RecordOf } from '../rows.ts'
+import type { WordStore } from '../search/word-store.ts'
 import { readPage, type Order, type Page, type PageRange } from '../page.ts'
 import { createHash } from 'node:crypto'
 
@@ -120,8 +120,11 @@ export function readUser(row: Row): UserRecord {
 export class UserStore {
   readonly #database: Database
 
-  constructor(database: Database) {
+  readonly #words: WordStore
+
+  constructor(database: Database, words: WordStore) {
     this.#database = database
+    this.#words = words
   }
 
   /** The number of owners who can sign in. */
@@ -155,7 +158,7 @@ export class UserStore {
   }
 
   /** The newest first if no order is given. */
-  list(filter: UserFilter & PageRange): Promise<Page<UserRecord>> {
+  async list(filter: UserFilter & PageRange): Promise<Page<UserRecord>> {
     const { accountId, role, query, order } = filter
     const conditions: string[] = []
     const values: SqlValue[] = []
@@ -170,13 +173,14 @@ export class UserStore {
         accountId,
       )
     if (role !== null) add('u.role = ?', role)
-    if (query !== null) add(String.raw`u.email LIKE ? ESCAPE '\'`, likePrefix(query.toLowerCase()))
+    const found = await this.#words.finding('console_user', 'u.id', query)
     return readPage(
       this.#database,
       {
         rows: { list: USER_COLUMNS, from: USERS.from, read: readUser },
-        conditions,
-        values,
+        conditions: [...conditions, ...found.conditions],
+        values: [...values, ...found.values],
+        common: found.common,
         order: order ?? '-created_at',
         columns: { created_at: { sql: 'u.created_at', is: 'number' }, email: { sql: 'u.email', is: 'text' } },
         id: { sql: 'u.id', is: 'text' },

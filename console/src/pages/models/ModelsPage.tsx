@@ -1,3 +1,4 @@
+import { isFound } from '../../../../src/base/search-words.ts'
 import { Button, Checkbox, ScrollArea, Table, Text } from '@mantine/core'
 import { type ReactNode, useDeferredValue, useState } from 'react'
 import type { ModelEndpoint, ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
@@ -75,19 +76,16 @@ function Catalogue({ models }: { readonly models: readonly ModelRow[] }) {
 /** The models that match the filters, by name. Each word of the query must occur in the id, the name or an alias. */
 function shownModels(models: readonly ModelRow[], wish: ModelWish): readonly ModelRow[] {
   const { query = '', type, provider, allowed } = wish
-  const words = query.toLowerCase().split(/\s+/)
   const context = CONTEXTS.find((tokens) => String(tokens) === wish.context) ?? 0
   return models
-    .filter((model) => {
-      const names = [model.id, model.name, ...model.aliases].join(' ').toLowerCase()
-      return (
-        words.every((word) => names.includes(word)) &&
+    .filter(
+      (model) =>
+        isFound(query, model.id, model.name, ...model.aliases) &&
         (type === undefined || model.type === type) &&
         (provider === undefined || model.endpoints.some((endpoint) => endpoint.provider === provider)) &&
         (model.context_length ?? 0) >= context &&
-        (allowed !== 'true' || model.allowed)
-      )
-    })
+        (allowed !== 'true' || model.allowed),
+    )
     .toSorted((one, other) => one.name.localeCompare(other.name))
 }
 

@@ -1,3 +1,4 @@
+import { isFound } from '../../../../src/base/search-words.ts'
 import { Text } from '@mantine/core'
 import { useState } from 'react'
 import type { PricedModel } from '../../../../src/api/admin/catalog-contract.ts'
@@ -38,9 +39,8 @@ function Models({ models, edit }: { readonly models: readonly PricedModel[]; rea
   const typed = useTyped(filters.query ?? '', (value) => filter('query', value))
   const type = filters.type ?? null
   // Typed text filters the list at once, and is in the address soon after.
-  const words = typed[0].trim().toLowerCase()
   const found = models.filter(
-    (model) => `${model.id} ${model.name}`.toLowerCase().includes(words) && (type === null || model.type === type),
+    (model) => isFound(typed[0], model.id, model.name) && (type === null || model.type === type),
   )
   const types = [...new Set(models.map((model) => model.type))]
   return (

@@ -70,7 +70,7 @@ function UserList() {
       <ServerList
         read="GET /admin/v1/users"
         filters={[
-          { name: 'query', label: t('users.by_email') },
+          { name: 'query', description: t('accounts.search_hint') },
           {
             name: 'role',
             label: t('settings.role'),

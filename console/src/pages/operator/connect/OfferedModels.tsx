@@ -1,3 +1,4 @@
+import { isFound } from '../../../../../src/base/search-words.ts'
 import { Checkbox, Group, Select, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -32,12 +33,11 @@ interface OfferedModelsProps {
 export function OfferedModels({ choices, selling, markup, setMarkup, change }: OfferedModelsProps) {
   const [text, setText] = useState('')
   const [offset, setOffset] = useState(0)
-  const words = text.trim().toLowerCase()
   const hasList = choices.some(({ offered }) => offered.listed)
   // Models that the provider does not list are not served.
   const present = choices.filter(({ offered, chosen }) => offered.listed || chosen || !hasList)
   const found = present.filter(({ offered: { entry } }) =>
-    `${entry.id} ${entry.name ?? ''} ${entry.endpoints[0]?.model ?? ''}`.toLowerCase().includes(words),
+    isFound(text, entry.id, entry.name, entry.endpoints[0]?.model),
   )
   const shown = new Set(found.map(({ offered }) => offered.entry.id))
   const choose = (chosen: boolean): void =>
