@@ -49,13 +49,15 @@ export type AttemptReason = (typeof ATTEMPT_REASONS)[number]
 export const END_REASONS = ['stop', 'length', 'tool_calls', 'content_filter', 'error'] as const
 export type EndReason = (typeof END_REASONS)[number]
 
-/** A failed attempt. Only the operator sees the provider's words, which are redacted and never repeat the prompt. */
+/** A failed attempt. The provider's words are redacted and never repeat the prompt. */
 export interface FailedAttemptNote {
   readonly provider: string
   readonly reason: AttemptReason
   readonly status: number | null
   /** The provider's words; absent = it said nothing. */
   readonly said?: string
+  /** The client was told these words too, so the customer may read them. */
+  readonly told?: true
 }
 
 /**

@@ -10,6 +10,8 @@ const customer = await signUp(tollgate, 'ann@example.com')
 const { key } = await makeKey(tollgate, customer, { name: 'backend' })
 const generation = (await chat(tollgate, key, 'Hello', { 'x-title': 'Notes' })).headers['x-generation-id'] ?? ''
 await chat(tollgate, key, 'Hello again')
+/** The ids of requests that a provider answered with these statuses. */
+const failed = new Map<number, string>()
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)
@@ -115,6 +117,40 @@ for (const { language, dark } of LOOKS) {
       assert.equal(await page.getByRole('combobox', { name: t('range.period') }).inputValue(), t('range.days_1'))
       assert.deepEqual(guest.troubles, [])
       await guest.close()
+    },
+  )
+
+  test(
+    `18 (${language}): why a request failed, in plain words, with what helps and what the client was told`,
+    { skip },
+    async () => {
+      for (const status of [400, 401])
+        if (!failed.has(status))
+          failed.set(status, (await chat(tollgate, key, `sandbox: status=${status}`)).headers['x-generation-id'] ?? '')
+      const guest = await visitor(browser, tollgate.url, { language, dark })
+      const { page } = guest
+      await enter(guest.context, tollgate, customer)
+      await page.goto(`${tollgate.url}/log/${failed.get(400)}`)
+      const why = page.getByRole('alert').filter({ hasText: t('error.invalid_input') })
+      await why.getByText(t('remedy.change')).waitFor()
+      await why.getByText('The sandbox was asked to fail with 400').waitFor()
+      await page.getByRole('cell', { name: `${t('attempt_status.request')} (400)` }).waitFor()
+      const problems = [...(await findings(page, language))]
+      // What a provider says of the operator's credentials is not for customers.
+      await page.goto(`${tollgate.url}/log/${failed.get(401)}`)
+      const fault = page.getByRole('alert').filter({ hasText: t('error.provider_error') })
+      await fault.getByText(t('remedy.again')).waitFor()
+      assert.equal(await page.getByText('asked to fail').count(), 0)
+      const { body } = await tollgate.request('GET', `/cabinet/v1/log/${failed.get(401)}`, {
+        headers: customer.headers,
+      })
+      assert.deepEqual(
+        body.attempts.map(({ said }: { said: string | null }) => said),
+        [null],
+      )
+      problems.push(...(await findings(page, language)), ...guest.troubles)
+      await guest.close()
+      assert.deepEqual(problems, [])
     },
   )
 

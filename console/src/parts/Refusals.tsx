@@ -28,6 +28,7 @@ export function Why({ of, help = false }: { readonly of: Refusal; readonly help?
   return (
     <>
       <FailureWords failure={failure} />
+      {type === 'model_not_found' && of.model !== null && <code className="mono">{of.model}</code>}
       {remedy !== undefined && (
         <Text size="sm" mt={2}>
           <Link {...remedy[1]}>{t(`refused.help.${remedy[0]}`)}</Link>

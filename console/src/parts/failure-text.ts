@@ -2,6 +2,7 @@ import i18n from 'i18next'
 import type { CatalogProblem } from '../../../src/api/admin/catalog-contract.ts'
 import type { StoryAttempt } from '../../../src/api/records/request-story-contract.ts'
 import type { ErrorType } from '../../../src/base/errors.ts'
+import { ownValue } from '../../../src/base/own-value.ts'
 import type { FieldCheck, RefusalReason } from '../../../src/base/refusals.ts'
 import type { AttemptReason } from '../../../src/ledger/generation-record.ts'
 import { ApiFailure, type FailureType } from '../api/call.ts'
@@ -180,8 +181,37 @@ export function errorNames(): { value: string; label: string }[] {
 
 /** Why an attempt failed, with the status of its answer; empty = it succeeded. */
 export function attemptText({ reason, status }: Pick<StoryAttempt, 'reason' | 'status'>): string {
-  const why = reason === null ? null : isAttemptReason(reason) ? t(`attempt.${reason}`) : errorName(reason)
-  return [why, status].filter((part) => part !== null).join(' · ')
+  if (reason === null) return ''
+  const why =
+    reason === 'status' && status !== null
+      ? t(`attempt_status.${statusKind(status)}`)
+      : isAttemptReason(reason)
+        ? t(`attempt.${reason}`)
+        : errorName(reason)
+  return status === null ? why : `${why} (${status})`
+}
+
+/** What a provider's status says of a request. */
+function statusKind(status: number): 'request' | 'access' | 'gone' | 'busy' | 'broken' | 'other' {
+  if ([400, 413, 415, 422].includes(status)) return 'request'
+  if ([401, 402, 403].includes(status)) return 'access'
+  if (status === 404) return 'gone'
+  if ([429, 503, 529].includes(status)) return 'busy'
+  return status >= 500 ? 'broken' : 'other'
+}
+
+/** What helps after these errors of a request; after the others, sending it again. */
+const REMEDIES = {
+  invalid_input: 'change',
+  request_too_large: 'shorten',
+  input_tokens_exceeded: 'shorten',
+  content_filtered: 'reword',
+  provider_timeout: 'wait',
+} as const satisfies Readonly<Partial<Record<ErrorType, string>>>
+
+/** What the customer can do about a failed request. */
+export function remedyText(type: ErrorType): string {
+  return t(`remedy.${(ownValue(REMEDIES, type) as (typeof REMEDIES)[keyof typeof REMEDIES] | undefined) ?? 'again'}`)
 }
 
 function isAttemptReason(reason: string): reason is AttemptReason {

@@ -65,7 +65,7 @@ async function generation(ports: AdminPorts, call: AdminCall): Promise<AdminAnsw
     ...operatorRecord(row, names),
     native_finish_reason: row.nativeFinishReason,
     session_id: row.sessionId,
-    tries: attemptsOf(row),
+    tries: attemptsOf(row).map(({ isTold: _isTold, ...attempt }) => attempt),
     ...storyOf(row, prices, hold),
     provider_bill: provider.lines,
     provider_bill_total: provider.total,

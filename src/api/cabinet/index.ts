@@ -163,8 +163,7 @@ async function requestStory(ports: CabinetPorts, { call, accountId }: Visit): Pr
   return {
     ...logRow(row),
     ...viewOf(row, 'request'),
-    // The provider's own words are left out.
-    attempts: attemptsOf(row).map(({ provider, outcome, reason, status }) => ({ provider, outcome, reason, status })),
+    attempts: attemptsOf(row).map(({ said, isTold, ...attempt }) => ({ ...attempt, said: isTold ? said : null })),
     attempt_count: row.attempts,
     ...storyOf(row, await ports.catalog.pricesOf(row), hold),
   }

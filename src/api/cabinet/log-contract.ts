@@ -156,7 +156,10 @@ export type LogFilters = Static<typeof LogFilters>
 export const RequestStory = object({
   ...LogRow.fields,
   ...viewSchemas('request'),
-  attempts: list(StoryAttempt, 'Every try in order; the last one answered when the status is `completed`.'),
+  attempts: list(
+    object({ ...StoryAttempt.fields, said: nullable(text('What the provider said, where the answer told it.')) }),
+    'Every try in order; the last one answered when the status is `completed`.',
+  ),
   attempt_count: whole(),
   ...STORY_FIELDS,
 })

@@ -92,14 +92,17 @@ function minus(left: Decimal, { digits, scale }: Decimal): Decimal {
   return add(left, { digits: -digits, scale })
 }
 
-/** Every attempt in order, with the words of its provider, which only the operator may see. */
-export function attemptsOf(row: GenerationRow): readonly (StoryAttempt & { readonly said: string | null })[] {
-  const failed = (row.failedAttempts ?? []).map(({ provider, reason, status, said }) => ({
+/** Every attempt in order, with the words of its provider; `isTold`: the customer may see them too. */
+export function attemptsOf(
+  row: GenerationRow,
+): readonly (StoryAttempt & { readonly said: string | null; readonly isTold: boolean })[] {
+  const failed = (row.failedAttempts ?? []).map(({ provider, reason, status, said, told = false }) => ({
     provider,
     outcome: 'failed' as const,
     reason,
     status,
     said: said ?? null,
+    isTold: told,
   }))
   if (row.attempts <= failed.length) return failed
   return [
@@ -110,6 +113,7 @@ export function attemptsOf(row: GenerationRow): readonly (StoryAttempt & { reado
       reason: row.errorType,
       status: null,
       said: null,
+      isTold: false,
     },
   ]
 }

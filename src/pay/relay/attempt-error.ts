@@ -259,9 +259,14 @@ export function failureNotes(attempts: readonly FailedAttempt[], sent: unknown):
       provider: providerName,
       reason: failure === 'empty' ? failure : failure.reason,
       status: failure === 'empty' ? null : failure.status,
-      ...(said === null ? {} : { said: keptText(said) }),
+      ...(said === null ? {} : { said: keptText(said), ...(isTold(failure) ? { told: true as const } : {}) }),
     }
   })
+}
+
+/** Whether the client gets the provider's words. */
+function isTold(failure: AttemptFailure | 'empty'): boolean {
+  return failure !== 'empty' && isRequestFault(failure) && failure.publicMessage !== null
 }
 
 /**

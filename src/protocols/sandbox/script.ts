@@ -93,12 +93,13 @@ function whole(value: string | undefined, most: number): number | null {
 }
 
 export function failureOf(reason: AttemptFailure['reason'], status: number | null, detail: string): AttemptFailure {
-  const refused = status !== null && status < 500 && status !== 429
+  const words =
+    status !== null && status < 500 && status !== 429 ? `The sandbox was asked to fail with ${status}` : null
   return {
     reason,
     status,
-    publicMessage: refused ? `The sandbox was asked to fail with ${status}` : null,
-    said: null,
+    publicMessage: words,
+    said: words,
     refusal: refusalOfStatus(status),
     retryAfterSeconds: status === 429 ? 1 : null,
     detail,

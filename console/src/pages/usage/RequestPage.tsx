@@ -1,3 +1,4 @@
+import { Alert, Text } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { facts } from 'virtual:log-facts'
 import type { RequestStory } from '../../../../src/api/cabinet/log-contract.ts'
@@ -7,8 +8,9 @@ import { CopyId } from '../../parts/Copy.tsx'
 import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Facts, Page, Section, Tile } from '../../parts/Page.tsx'
-import { requestEnd } from '../../parts/cells.tsx'
-import { attemptText, errorName } from '../../parts/failure-text.ts'
+import { requestEnd, Said } from '../../parts/cells.tsx'
+import { WarningIcon } from '../../parts/icons.ts'
+import { attemptText, errorName, remedyText } from '../../parts/failure-text.ts'
 import { format, t } from '../../parts/words.ts'
 import { Bill, Hold, Timeline } from './Bill.tsx'
 import { modelAt } from '../../parts/row-link.ts'
@@ -30,6 +32,7 @@ function Story({ story }: { readonly story: RequestStory }) {
   const saved = story.cache_saved ?? 0
   return (
     <>
+      <WhyFailed story={story} />
       <div className="tiles">
         <Tile
           lead
@@ -88,6 +91,28 @@ function Story({ story }: { readonly story: RequestStory }) {
         </Section>
       </div>
     </>
+  )
+}
+
+/** Why a request has no whole answer, in plain words, and what helps. */
+function WhyFailed({ story: { status, error_type: type, attempts, cost } }: { readonly story: RequestStory }) {
+  if (status === 'completed') return null
+  const said = attempts.find((attempt) => attempt.said !== null)?.said ?? null
+  const isError = status === 'error'
+  return (
+    <Alert
+      color={isError ? 'red' : 'gray'}
+      icon={<WarningIcon />}
+      title={isError && type !== null ? errorName(type) : t(`request.why_${status}`)}
+    >
+      {isError ? type !== null && remedyText(type) : t('request.cancelled_text')}
+      {isError && cost === 0 && ` ${t('request.free')}`}
+      {said !== null && (
+        <Text size="sm" mt={4}>
+          {t('request.said')}: <Said text={said} />
+        </Text>
+      )}
+    </Alert>
   )
 }
 
@@ -169,7 +194,7 @@ function Attempts({ story }: { readonly story: RequestStory }) {
           title: t('request.outcome'),
           word: ({ outcome }) => [outcome === 'answered' ? 'good' : 'bad', t(`request.${outcome}`)],
         },
-        { id: 'reason', title: t('request.reason'), value: attemptText },
+        { id: 'reason', title: t('request.reason'), wide: true, value: attemptText },
       ]}
     />
   )
