@@ -333,6 +333,12 @@ for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
           .waitFor()
         await follow('/operator/margin')
         await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
+        await page.goto(`${tollgate.url}/operator/margin?prices=0`)
+        const sold = page
+          .getByRole('row', { name: /sandbox\/chat/ })
+          .getByRole('cell')
+          .nth(2)
+        assert.match(await sold.innerText(), /^[^1-9]+$/, 'what the same requests would have earned for nothing')
         await follow('/operator/health')
         await page.getByRole('cell', { name: 'sandbox/chat' }).waitFor()
         await dropsField(page, language)

@@ -5,8 +5,9 @@ import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
 import { DayChart, MEASURES } from '../../parts/DayChart.tsx'
 import { RangeFields, useRange } from '../../parts/DayField.tsx'
-import { useChoice } from '../../parts/list-place.ts'
+import { useChoice, useFilters } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
+import { NumberField } from '../../parts/NumberField.tsx'
 import { Section, Tile } from '../../parts/Page.tsx'
 import { format, t } from '../../parts/words.ts'
 import { type DayRange, logSpan } from '../../parts/zoned-day.ts'
@@ -29,16 +30,46 @@ function useSpan(): (days: DayRange) => DayRange {
 export function MarginPage() {
   const days = useRange()
   const report = useRead('GET /admin/v1/margin', { query: days.range }, { keep: true })
+  const { filters, filter } = useFilters<'prices'>()
+  const percent = Number(filters.prices ?? 100)
   return (
     <OperatorPage title={t('nav.margin')} lead={t('margin.lead')}>
       <div className="fields">
         <RangeFields {...days} />
+        <NumberField
+          label={t('margin.prices')}
+          description={t('margin.prices_hint')}
+          value={filters.prices ?? '100'}
+          onChange={(value) => filter('prices', value === '100' ? null : value)}
+          decimals={2}
+          least={0}
+          most={1_000}
+          unit="%"
+        />
       </div>
       <Loaded of={report} height={560}>
-        {(answer) => <Report report={answer} />}
+        {(answer) => <Report report={percent >= 0 && percent !== 100 ? repriced(answer, percent / 100) : answer} />}
       </Loaded>
     </OperatorPage>
   )
+}
+
+/** The same requests with prices times `factor`: the costs stay. */
+function repriced(report: MarginReport, factor: number): MarginReport {
+  const priced = <R extends UsageSums>(row: R): R => {
+    const revenue = row.revenue * factor
+    const margin = row.margin + revenue - row.revenue
+    return { ...row, revenue, margin, margin_percent: revenue === 0 ? null : (margin / revenue) * 100 }
+  }
+  return {
+    ...report,
+    totals: priced(report.totals),
+    days: report.days.map(priced),
+    models: report.models.map(priced),
+    conditions: report.conditions.map(priced),
+    providers: report.providers.map(priced),
+    accounts: report.accounts.map(priced),
+  }
 }
 
 function Report({ report }: { readonly report: MarginReport }) {
