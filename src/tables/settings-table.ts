@@ -5,8 +5,29 @@ interface NumberField {
   readonly least: number
   readonly most: number
   readonly fallback: number
+  readonly unit?: SettingUnit
   readonly label: Label
 }
+
+/** The units of settings; the console shows longer times in longer units. */
+export const SETTING_UNITS = {
+  seconds: { en: 'seconds', ru: 'секунд' },
+  hours: { en: 'hours', ru: 'часов' },
+  days: { en: 'days', ru: 'дней' },
+  megabytes: { en: 'MB', ru: 'МБ' },
+  rubles: { en: '₽', ru: '₽' },
+  percent: { en: '%', ru: '%' },
+} as const satisfies Readonly<Record<string, Label>>
+type SettingUnit = keyof typeof SETTING_UNITS
+
+/** The groups of settings, in the order in which the console shows them. */
+export const SETTING_GROUPS = {
+  prices: { en: 'New models and prices', ru: 'Новые модели и цены' },
+  access: { en: 'Sign-up and protection', ru: 'Регистрация и защита' },
+  answers: { en: 'Answers', ru: 'Ответы' },
+  notices: { en: 'Notices', ru: 'Уведомления' },
+  look: { en: 'Name and announcement', ru: 'Название и объявление' },
+} as const satisfies Readonly<Record<string, Label>>
 
 export type NumberFields = Readonly<Record<string, NumberField>>
 
@@ -33,6 +54,7 @@ export const TEXT_FORMS: Readonly<Record<TextForm, RegExp>> = {
 export type SettingRow = {
   /** Its name in a snapshot's settings. */
   readonly as: string
+  readonly group: keyof typeof SETTING_GROUPS
 } & (
   | { readonly kind: 'numbers'; readonly fields: NumberFields }
   | { readonly kind: 'texts'; readonly fields: TextFields }
@@ -51,7 +73,8 @@ const PERIOD = {
   least: 1,
   most: SECONDS_MAX,
   fallback: 60,
-  label: { en: 'Period, seconds', ru: 'Период, секунд' },
+  unit: 'seconds',
+  label: { en: 'Period', ru: 'Период' },
 } as const
 
 /**
@@ -61,19 +84,21 @@ const PERIOD = {
 export const SETTINGS = {
   rate_limit: {
     as: 'rateLimit',
+    group: 'access',
     kind: 'numbers',
     fields: {
       requests: {
         least: 1,
         most: 100_000,
         fallback: 300,
-        label: { en: 'Requests per account', ru: 'Запросов на счёт' },
+        label: { en: 'Requests per account', ru: 'Запросов на аккаунт' },
       },
       window: PERIOD,
     },
   },
   ip_block: {
     as: 'ipBlock',
+    group: 'access',
     kind: 'numbers',
     fields: {
       failures: {
@@ -87,12 +112,14 @@ export const SETTINGS = {
         least: 1,
         most: SECONDS_MAX,
         fallback: 600,
-        label: { en: 'Block for, seconds', ru: 'Блокировать на, секунд' },
+        unit: 'seconds',
+        label: { en: 'Block for', ru: 'Блокировать на' },
       },
     },
   },
   midstream_error: {
     as: 'midstreamError',
+    group: 'answers',
     kind: 'choice',
     label: { en: 'If a provider breaks off mid-answer', ru: 'Если провайдер оборвал ответ' },
     options: {
@@ -103,70 +130,77 @@ export const SETTINGS = {
   },
   stream_resume: {
     as: 'streamResume',
+    group: 'answers',
     kind: 'numbers',
     fields: {
       grace: {
         least: 0,
         most: 600,
         fallback: 15,
-        label: { en: 'Keep an interrupted stream, seconds', ru: 'Хранить прерванный поток, секунд' },
+        unit: 'seconds',
+        label: { en: 'Keep an interrupted stream', ru: 'Хранить прерванный поток' },
       },
       retention: {
         least: 0,
         most: SECONDS_MAX,
         fallback: 300,
-        label: { en: 'Keep a finished stream, seconds', ru: 'Хранить завершённый поток, секунд' },
+        unit: 'seconds',
+        label: { en: 'Keep a finished stream', ru: 'Хранить завершённый поток' },
       },
     },
   },
   kept_responses: {
     as: 'keptResponses',
+    group: 'answers',
     kind: 'numbers',
     fields: {
       days: {
         least: 0,
         most: 30,
         fallback: 30,
+        unit: 'days',
         label: {
-          en: 'Keep Responses that ask for it, days (0: never)',
-          ru: 'Хранить ответы Responses по просьбе, дней (0: никогда)',
+          en: 'Keep Responses that ask for it (0: never)',
+          ru: 'Хранить ответы Responses по просьбе (0: никогда)',
         },
       },
       megabytes: {
         least: 1,
         most: 102_400,
         fallback: 1_024,
-        label: { en: 'Kept Responses of an account, MB', ru: 'Хранимые ответы одного счёта, МБ' },
+        unit: 'megabytes',
+        label: { en: 'Kept Responses of an account', ru: 'Хранимые ответы одного аккаунта' },
       },
     },
   },
   notices: {
     as: 'notices',
+    group: 'notices',
     kind: 'numbers',
     fields: {
       low_balance: {
         least: 0,
         most: 1_000_000_000,
         fallback: 100,
-        label: {
-          en: 'A balance is low below, ₽ (0: never)',
-          ru: 'Баланс на исходе ниже, ₽ (0: никогда)',
-        },
+        unit: 'rubles',
+        label: { en: 'A balance is low below (0: never)', ru: 'Баланс на исходе ниже (0: никогда)' },
       },
     },
   },
   /** How often to look for models, prices and limits that the store does not have yet; a person then decides. */
   catalog_look: {
     as: 'catalogLook',
+    group: 'prices',
     kind: 'numbers',
     fields: {
       hours: {
         least: 0,
         most: 720,
         fallback: 24,
+        unit: 'hours',
         label: {
-          en: 'Look for new models, prices and limits, every so many hours; a person decides on them (0: never)',
-          ru: 'Искать новые модели, цены и пределы, раз в столько часов; они ждут решения (0: никогда)',
+          en: 'How often to look for new models, prices and limits, which then wait for you (0: never)',
+          ru: 'Как часто искать новые модели, цены и пределы, которые затем ждут вас (0: никогда)',
         },
       },
     },
@@ -174,30 +208,31 @@ export const SETTINGS = {
   /** How often to add models and prices of a release, and of the published lists, that the store does not have yet. */
   catalog_update: {
     as: 'catalogUpdate',
+    group: 'prices',
     kind: 'numbers',
     fields: {
       hours: {
         least: 0,
         most: 720,
         fallback: 0,
+        unit: 'hours',
         label: {
-          en: 'Update the bundled catalogue by itself, hours (0: by hand)',
-          ru: 'Обновлять встроенный каталог, раз в столько часов (0: вручную)',
+          en: 'How often to update the bundled catalogue by itself (0: by hand)',
+          ru: 'Как часто обновлять встроенный каталог (0: вручную)',
         },
       },
       rise: {
         least: 0,
         most: 1_000,
         fallback: 10,
-        label: {
-          en: "A price that rises more waits for a person's decision, percent",
-          ru: 'Цена, выросшая сильнее, ждёт решения, процентов',
-        },
+        unit: 'percent',
+        label: { en: 'A price that rises more waits for you', ru: 'Цена, выросшая сильнее, ждёт вас' },
       },
     },
   },
   fetch_urls: {
     as: 'fetchUrls',
+    group: 'answers',
     kind: 'flag',
     label: { en: 'Download files from URLs in requests', ru: 'Загружать файлы по ссылкам из запросов' },
     fallback: false,
@@ -205,6 +240,7 @@ export const SETTINGS = {
   /** Whether anybody may sign up in the console. The default depends on the store: the embedded one allows it. */
   signup: {
     as: 'signup',
+    group: 'access',
     kind: 'choice',
     label: { en: 'Sign-up in the console', ru: 'Регистрация в консоли' },
     options: {
@@ -217,6 +253,7 @@ export const SETTINGS = {
   /** Whose service it is, as the console shows it, to strangers too. */
   brand: {
     as: 'brand',
+    group: 'look',
     kind: 'texts',
     fields: {
       name: {
@@ -244,6 +281,7 @@ export const SETTINGS = {
   /** A message above every page of the console. */
   announcement: {
     as: 'announcement',
+    group: 'look',
     kind: 'texts',
     fields: {
       text: { most: 300, form: 'text', fallback: '', label: { en: 'Announcement', ru: 'Объявление' } },

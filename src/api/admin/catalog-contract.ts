@@ -27,7 +27,13 @@ import { ABOVE_0, NAME } from '../../catalog/entry-fields.ts'
 import { TRIAL_OUTCOMES } from '../../catalog/offered-models.ts'
 import { HOLD_REASONS } from '../../catalog/price-list.ts'
 import { MODEL_TYPES } from '../../tables/model-types.ts'
-import { SETTING_ROWS, type SettingName, type SettingRow, type SettingValue } from '../../tables/settings-table.ts'
+import {
+  SETTING_ROWS,
+  SETTING_UNITS,
+  type SettingName,
+  type SettingRow,
+  type SettingValue,
+} from '../../tables/settings-table.ts'
 
 /**
  * A provider as in the catalogue file. `api_key` is write-only: an answer shows `…` and its last four characters, and a
@@ -274,9 +280,12 @@ function settingSchema(row: SettingRow): Schema<unknown> {
     case 'numbers':
       return body(
         Object.fromEntries(
-          Object.entries(row.fields).map(([name, { least, most, label }]) => [
+          Object.entries(row.fields).map(([name, { least, most, label, unit }]) => [
             name,
-            whole(label.en, { minimum: least, maximum: most }),
+            whole(unit === undefined ? label.en : `${label.en}; ${SETTING_UNITS[unit].en}`, {
+              minimum: least,
+              maximum: most,
+            }),
           ]),
         ),
       )

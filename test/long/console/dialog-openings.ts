@@ -261,6 +261,7 @@ export const OPENINGS: readonly Opening[] = [
   },
   { name: 'provider', who: 'operator', path: at('/operator/providers'), open: press('common.edit') },
   { name: 'provider-delete', who: 'operator', path: at('/operator/providers'), open: press('common.delete') },
+  { name: 'held-all', who: 'operator', path: at('/operator/held'), open: press('held.approve_all') },
   { name: 'model', who: 'operator', path: at('/operator/prices'), open: press('prices.add') },
   {
     name: 'model',

@@ -77,6 +77,7 @@ before(async () => {
   const generation = (await chat(tollgate, key, 'Hello')).headers['x-generation-id'] ?? ''
   world = { accountId: owner.accountId, generation }
   await refuseField(key)
+  await holdPrices()
   const cabinet = async (path: string, body: object): ReturnType<Gateway['request']> => {
     const made = await tollgate.request('POST', `/cabinet/v1/${path}`, { body, headers: owner.headers })
     assert.equal(made.status, 201, made.text)
@@ -115,6 +116,29 @@ async function refuseField(key: string): Promise<void> {
   const messages = [{ role: 'user', content: 'Hello' }]
   const body = { model: `test/${model}`, messages, max_tokens: 9, [parameter]: { 7: 1 } }
   assert.equal((await tollgate.post('/v1/chat/completions', key, body)).status, 400)
+  await upstream.close()
+}
+
+/** A provider's list has other prices than its models. */
+async function holdPrices(): Promise<void> {
+  const upstream = await startScriptedUpstream()
+  const names = ['one', 'two']
+  const pricing = { prompt: '0.00001', completion: '0.00001' }
+  upstream.answer(answers({ data: names.map((id) => ({ id, pricing })) }))
+  await tollgate.admin('PUT', '/admin/v1/providers/dear', {
+    adapter: 'openai',
+    base_url: upstream.url,
+    api_key: 'k',
+    price_list: { api: 'openrouter' },
+  })
+  for (const name of names)
+    await tollgate.admin('PUT', `/admin/v1/models/dear/${name}`, {
+      type: 'chat',
+      context_length: 8_192,
+      endpoints: [{ provider: 'dear', model: name, price: { currency: 'RUB', prompt: 1, completion: 1 } }],
+    })
+  const { body } = await tollgate.admin('POST', '/admin/v1/price-changes/fetch', {})
+  assert.equal(body.data[0].held.length, 2)
   await upstream.close()
 }
 

@@ -1,7 +1,8 @@
 import { Button, FileButton, Group, Progress } from '@mantine/core'
-import { useState } from 'react'
+import { useMemo } from 'react'
 import type { CatalogDocument } from '../../../../src/api/admin/catalog-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
+import { useKept } from '../../parts/kept.ts'
 import { saveFile } from '../../parts/ListTools.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Section } from '../../parts/Page.tsx'
@@ -31,7 +32,7 @@ export function CatalogPage() {
       <CatalogWarnings warnings={warnings} />
       <BundledUpdate />
       <Loaded of={catalog} height={520}>
-        {(document) => <Editor key={catalog.dataUpdatedAt} document={document} known={known} />}
+        {(document) => <Editor document={document} known={known} />}
       </Loaded>
     </OperatorPage>
   )
@@ -73,9 +74,17 @@ interface EditorProps {
 }
 
 function Editor({ document, known }: EditorProps) {
-  const [text, setText] = useState(() => JSON.stringify(document, null, 2))
+  // What is typed stays when the catalogue is read anew, and when the reader looks at another page.
+  const [typed, setText] = useKept<string | null>('catalogue', null)
+  const shown = useMemo(() => JSON.stringify(document, null, 2), [document])
+  const text = typed ?? shown
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
-  const apply = useAct('PUT /admin/v1/catalog', { quiet: true, renews: RENEWS, said: t('catalog.applied') })
+  const apply = useAct('PUT /admin/v1/catalog', {
+    quiet: true,
+    renews: RENEWS,
+    said: t('catalog.applied'),
+    done: () => setText(null),
+  })
   const written = parsed(text)
   const change = (value: string): void => {
     setText(value)

@@ -15,6 +15,7 @@ import { priceName } from '../models/PriceLines.tsx'
 import { CATALOG_RENEWS, Compared, JsonField } from './catalog-edit.tsx'
 import { parsedObject } from './provider-draft.ts'
 import { MarkupField } from './MarkupField.tsx'
+import { MissingRates } from './Rates.tsx'
 import {
   draftOf,
   type EndpointDraft,
@@ -331,13 +332,16 @@ function EndpointFields({ endpoint, providers, selling, change, remove }: Endpoi
 /** The provider, what it calls the model, and the currency of its prices. */
 function Upstream({ endpoint, providers, selling, change }: Omit<EndpointFieldsProps, 'remove'>) {
   const of = bound(endpoint, change)
-  const currencies = [...new Set([...selling.rates.keys(), endpoint.currency])]
+  const currencies = [...new Set([...selling.rates.keys(), 'USD', endpoint.currency])]
   return (
-    <div className="fields">
-      <Select label={t('prices.provider')} searchable required data={[...providers]} {...of.value('provider')} />
-      <TextInput label={t('prices.upstream')} required {...of.text('model')} />
-      <Select label={t('prices.currency')} data={currencies} {...of.value('currency')} />
-    </div>
+    <>
+      <div className="fields">
+        <Select label={t('prices.provider')} searchable required data={[...providers]} {...of.value('provider')} />
+        <TextInput label={t('prices.upstream')} required {...of.text('model')} />
+        <Select label={t('prices.currency')} data={currencies} {...of.value('currency')} />
+      </div>
+      <MissingRates currencies={selling.rates.has(endpoint.currency) ? [] : [endpoint.currency]} />
+    </>
   )
 }
 

@@ -1,21 +1,17 @@
-import {
-  Alert,
-  Button,
-  FileInput,
-  Input,
-  SegmentedControl,
-  Select,
-  Switch,
-  Text,
-  Textarea,
-  TextInput,
-} from '@mantine/core'
+import { Alert, Button, FileInput, Input, SegmentedControl, Select, Switch, Text, TextInput } from '@mantine/core'
 import type { GetInputPropsReturnType } from '@mantine/form'
 import type { Settings } from '../../../../src/api/admin/catalog-contract.ts'
 import type { CatalogWarningName } from '../../../../src/catalog/catalog-warning.ts'
-import { type GivenSettings, SETTING_ROWS } from '../../../../src/tables/settings-table.ts'
+import {
+  type GivenSettings,
+  SETTING_GROUPS,
+  SETTING_ROWS,
+  SETTING_UNITS,
+} from '../../../../src/tables/settings-table.ts'
+import { given } from '../../api/endpoint.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { currentLanguage } from '../../i18n.ts'
+import { DurationField } from '../../parts/DurationField.tsx'
 import { confirm } from '../../parts/Dialog.tsx'
 import { Form, useCall, useFields } from '../../parts/Form.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -25,13 +21,7 @@ import { numberOf } from '../../parts/number-text.ts'
 import { t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 import { CatalogWarnings, useCatalogWarnings } from './catalog-edit.tsx'
-
-const RENEWS = [
-  'GET /admin/v1/settings',
-  'GET /cabinet/v1/session',
-  'GET /admin/v1/catalog/warnings',
-  'GET /admin/v1/models',
-] as const
+import { givenRates, ratesDraft, RatesFields, SETTINGS_RENEWS } from './Rates.tsx'
 
 /** Warnings that a change of the markup or of a rate removes. */
 const OF_SETTINGS: ReadonlySet<CatalogWarningName> = new Set([
@@ -51,7 +41,7 @@ export function OperatorSettingsPage() {
         {(answer) => (
           <>
             <CatalogWarnings warnings={warnings} />
-            <SettingsForm key={settings.dataUpdatedAt} settings={answer} />
+            <Groups settings={answer} />
             <Kek />
             <Maintenance maintenance={answer.maintenance} />
           </>
@@ -63,7 +53,7 @@ export function OperatorSettingsPage() {
 
 function Maintenance({ maintenance }: { readonly maintenance: Settings['maintenance'] }) {
   const isOn = maintenance !== null
-  const save = useAct('PATCH /admin/v1/settings', { quiet: true, renews: RENEWS, said: t('common.saved') })
+  const save = useAct('PATCH /admin/v1/settings', { quiet: true, renews: SETTINGS_RENEWS, said: t('common.saved') })
   const turnOn = (message: string, retry: string): void =>
     confirm({
       name: 'maintenance',
@@ -94,56 +84,96 @@ function Maintenance({ maintenance }: { readonly maintenance: Settings['maintena
         look={isOn ? {} : { color: 'red.8' }}
       >
         <TextInput label={t('service.message')} maxLength={300} {...form.field('message')} />
-        <NumberField label={t('service.retry_after')} decimals={0} least={1} {...form.field('retry')} />
+        <DurationField base="seconds" label={t('service.retry_after')} least={1} {...form.field('retry')} />
       </Form>
     </Section>
   )
 }
 
-function SettingsForm({ settings }: { readonly settings: Settings }) {
+/** Each group is saved by itself. One that was changed on the server begins anew; what is typed in the others stays. */
+function Groups({ settings }: { readonly settings: Settings }) {
+  const { markup, rates, timezone } = settings
+  return (
+    <>
+      <Money key={JSON.stringify([markup, rates])} settings={settings} />
+      <TimeZone key={timezone} zone={timezone} />
+      {Object.entries(SETTING_GROUPS).map(([group, label]) => {
+        const rows = SETTING_ROWS.filter(([, row]) => row.group === group)
+        const values = plainValues(settings, rows)
+        return <PlainGroup key={JSON.stringify(values)} title={label[currentLanguage()]} rows={rows} values={values} />
+      })}
+    </>
+  )
+}
+
+/** From a provider's price to the price of customers. */
+function Money({ settings }: { readonly settings: Settings }) {
   const form = useCall('PATCH /admin/v1/settings', {
-    renews: RENEWS,
+    renews: SETTINGS_RENEWS,
     said: t('common.saved'),
-    first: {
-      timezone: settings.timezone,
-      markup: String(settings.markup),
-      rates: ratesText(settings.rates),
-      plain: plainValues(settings),
-    },
-    check: { rates: (rates: string) => (ratesOf(rates) === null ? t('service.bad_rates') : null) },
-    input: ({ timezone, markup, rates, plain }) => ({
-      body: { timezone, markup: Number(markup), rates: ratesOf(rates) ?? {}, ...givenOf(plain) },
-    }),
+    first: { markup: String(settings.markup), rates: ratesDraft(settings.rates) },
+    input: ({ markup, rates }) => ({ body: { markup: Number(markup), rates: givenRates(rates) } }),
   })
   return (
-    <Section boxed title={t('service.rules')}>
+    <Section boxed title={t('service.money')} lead={t('service.money_lead')}>
       <Form of={form} act={t('common.save')}>
-        <div className="fields">
-          <NumberField
-            label={t('service.markup')}
-            description={t('service.markup_hint')}
-            decimals={6}
-            least={0}
-            required
-            {...form.field('markup')}
-          />
-          <Select
-            label={t('service.timezone')}
-            description={t('service.timezone_hint')}
-            searchable
-            limit={80}
-            data={[...new Set([settings.timezone, 'UTC', ...Intl.supportedValuesOf('timeZone')])]}
-            {...form.field('timezone')}
-          />
-        </div>
-        <Textarea
-          label={t('service.rates')}
-          description={t('service.rates_hint')}
-          autosize
-          minRows={2}
-          {...form.field('rates')}
+        <NumberField
+          label={t('service.markup')}
+          description={t('service.markup_hint')}
+          decimals={6}
+          least={0}
+          required
+          maw={320}
+          {...form.field('markup')}
         />
-        {PLAIN_ROWS.map(([name, row]) => (
+        <RatesFields value={form.values.rates} onChange={(rates) => form.set({ rates })} />
+      </Form>
+    </Section>
+  )
+}
+
+function TimeZone({ zone }: { readonly zone: string }) {
+  const form = useCall('PATCH /admin/v1/settings', {
+    renews: SETTINGS_RENEWS,
+    said: t('common.saved'),
+    first: { timezone: zone },
+    input: (body) => ({ body }),
+  })
+  return (
+    <Section boxed title={t('service.timezone')} lead={t('service.timezone_hint')}>
+      <Form of={form} act={t('common.save')}>
+        <Select
+          aria-label={t('service.timezone')}
+          searchable
+          limit={80}
+          maw={320}
+          data={[...new Set([zone, 'UTC', ...Intl.supportedValuesOf('timeZone')])]}
+          {...form.field('timezone')}
+        />
+      </Form>
+    </Section>
+  )
+}
+
+type Rows = readonly (typeof SETTING_ROWS)[number][]
+
+interface PlainGroupProps {
+  readonly title: string
+  readonly rows: Rows
+  readonly values: PlainValues
+}
+
+function PlainGroup({ title, rows, values }: PlainGroupProps) {
+  const form = useCall('PATCH /admin/v1/settings', {
+    renews: SETTINGS_RENEWS,
+    said: t('common.saved'),
+    first: { plain: values },
+    input: ({ plain }) => ({ body: givenOf(plain, rows) }),
+  })
+  return (
+    <Section boxed title={title}>
+      <Form of={form} act={t('common.save')}>
+        {rows.map(([name, row]) => (
           <PlainSetting
             key={name}
             row={row}
@@ -155,13 +185,8 @@ function SettingsForm({ settings }: { readonly settings: Settings }) {
   )
 }
 
-/** Numbers first, then choices, switches and texts. */
-const PLAIN_ROWS = (['numbers', 'choice', 'flag', 'texts'] as const).flatMap((kind) =>
-  SETTING_ROWS.filter(([, row]) => row.kind === kind),
-)
-
 interface PlainSettingProps {
-  readonly row: (typeof SETTING_ROWS)[number][1]
+  readonly row: Rows[number][1]
   /** Returns the props of the setting itself, or of its `.field`. */
   readonly propsOf: (path: string) => GetInputPropsReturnType
 }
@@ -196,16 +221,19 @@ function PlainSetting({ row, propsOf }: PlainSettingProps) {
     )
   return (
     <div className="fields">
-      {Object.entries(row.fields).map(([field, { label, least }]) => (
-        <NumberField
-          key={field}
-          label={label[language]}
-          decimals={0}
-          least={least}
-          required
-          {...propsOf(`.${field}`)}
-        />
-      ))}
+      {Object.entries(row.fields).map(([field, { label, least, most, unit }]) => {
+        const shared = { label: label[language], least, most, required: true, ...propsOf(`.${field}`) }
+        return unit === 'seconds' || unit === 'hours' || unit === 'days' ? (
+          <DurationField key={field} base={unit} {...shared} />
+        ) : (
+          <NumberField
+            key={field}
+            decimals={0}
+            {...given({ unit: unit && SETTING_UNITS[unit][language] })}
+            {...shared}
+          />
+        )
+      })}
     </div>
   )
 }
@@ -256,42 +284,22 @@ function Kek() {
 /** The values in a form, where numbers are texts. */
 type PlainValues = Readonly<Record<string, unknown>>
 
-function plainValues(settings: Settings): PlainValues {
+function plainValues(settings: Settings, rows: Rows): PlainValues {
   return Object.fromEntries(
-    SETTING_ROWS.map(([name, row]) => {
+    rows.map(([name, row]) => {
       const value = settings[name]
       return [name, row.kind === 'numbers' ? mapped(value, String) : value]
     }),
   )
 }
 
-function givenOf(values: PlainValues): GivenSettings {
+function givenOf(values: PlainValues, rows: Rows): GivenSettings {
   // Each field holds a value of its setting's kind.
   return Object.fromEntries(
-    SETTING_ROWS.map(([name, row]) => [name, row.kind === 'numbers' ? mapped(values[name], Number) : values[name]]),
+    rows.map(([name, row]) => [name, row.kind === 'numbers' ? mapped(values[name], Number) : values[name]]),
   ) as GivenSettings
 }
 
 function mapped<T>(fields: unknown, change: (value: unknown) => T): Readonly<Record<string, T>> {
   return Object.fromEntries(Object.entries(Object(fields)).map(([name, value]) => [name, change(value)]))
-}
-
-/** Rates as lines `USD: 92.50`, or `source: cbr`. */
-function ratesText(rates: Readonly<Record<string, number | string>>): string {
-  return Object.entries(rates)
-    .map(([name, rate]) => `${name}: ${rate}`)
-    .join('\n')
-}
-
-/** null = a line is not a rate. */
-function ratesOf(text: string): Readonly<Record<string, number | string>> | null {
-  const lines = text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-  const pairs = lines.map((line) => /^(source|[A-Z]{3}):\s*([a-z]+|\d+(?:\.\d+)?)$/.exec(line))
-  if (pairs.some((pair) => pair === null)) return null
-  return Object.fromEntries(
-    pairs.map((pair) => [pair?.[1] ?? '', pair?.[1] === 'source' ? (pair[2] ?? '') : Number(pair?.[2])]),
-  )
 }

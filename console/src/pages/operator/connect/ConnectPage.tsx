@@ -7,6 +7,7 @@ import { ownValue } from '../../../../../src/base/own-value.ts'
 import { useAct } from '../../../api/hooks.ts'
 import { ButtonLink, Press } from '../../../parts/cells.tsx'
 import { bound } from '../../../parts/Form.tsx'
+import { useKept } from '../../../parts/kept.ts'
 import { PlusIcon } from '../../../parts/icons.ts'
 import { useIsHere } from '../../../parts/is-here.ts'
 import { Failed } from '../../../parts/Loaded.tsx'
@@ -60,20 +61,34 @@ interface ConnectProps {
   readonly selling: Selling
 }
 
+/** What was typed and found so far. */
+interface Begun {
+  readonly draft: ConnectionDraft
+  readonly trial: ProviderTrial | null
+  readonly choices: readonly Choice[]
+}
+
 function Connect({ document, selling }: ConnectProps) {
-  const [draft, setDraft] = useState<ConnectionDraft | null>(null)
+  const [begun, setBegun] = useKept<Begun | null>('connect', null)
   return (
     <>
       <ServicePicker
-        chosen={draft?.service.slug ?? null}
+        chosen={begun?.draft.service.slug ?? null}
         connected={new Set(Object.keys(document.providers))}
         choose={(slug) => {
           const service = SERVICES.find((known) => known.slug === slug) ?? OWN
-          setDraft(connectionDraft(service, ownValue(document.providers, service.slug) ?? null))
+          const draft = connectionDraft(service, ownValue(document.providers, service.slug) ?? null)
+          setBegun({ draft, trial: null, choices: [] })
         }}
       />
-      {draft !== null && (
-        <Connection key={draft.service.slug} document={document} selling={selling} draft={draft} change={setDraft} />
+      {begun !== null && (
+        <Connection
+          key={begun.draft.service.slug}
+          document={document}
+          selling={selling}
+          begun={begun}
+          change={setBegun}
+        />
       )}
     </>
   )
@@ -88,7 +103,7 @@ interface ServicePickerProps {
 
 /** Every service that Tollgate knows, and any other. */
 function ServicePicker({ chosen, connected, choose }: ServicePickerProps) {
-  const [isOpen, setOpen] = useState(true)
+  const [isOpen, setOpen] = useState(chosen === null)
   const noteOf = ({ slug, isKnown }: Service): string =>
     connected.has(slug) ? t('connect.connected') : isKnown ? t('connect.with_prices') : t('connect.by_hand')
   return (
@@ -127,54 +142,59 @@ function ServicePicker({ chosen, connected, choose }: ServicePickerProps) {
 }
 
 interface ConnectionProps extends ConnectProps {
-  readonly draft: ConnectionDraft
-  readonly change: (draft: ConnectionDraft) => void
+  readonly begun: Begun
+  /** null = it is saved. */
+  readonly change: (begun: Begun | null) => void
 }
 
-function Connection({ document, selling: ofService, draft, change }: ConnectionProps) {
+function Connection({ document, selling: ofService, begun, change }: ConnectionProps) {
+  const { draft, trial, choices } = begun
   const navigate = useNavigate()
   const isHere = useIsHere()
   const before = ownValue(document.providers, draft.slug) ?? null
   // The typed rule applies instead of a stored one, which it will replace.
   const selling = sellingAt({ ...ofService, markups: new Map() }, draft.slug, draft.markup)
-  const [choices, setChoices] = useState<readonly Choice[]>([])
-  const trial = useAct('POST /admin/v1/providers/try', {
-    quiet: true,
-    done: ({ models }) => setChoices(choicesOf(models, before === null ? null : servedBy(document, draft.slug))),
-  })
+  const test = useAct('POST /admin/v1/providers/try', { quiet: true })
+  const found = (answer: ProviderTrial): void => {
+    const served = before === null ? null : servedBy(document, draft.slug)
+    change({ draft, trial: answer, choices: choicesOf(answer.models, served) })
+  }
   const save = useAct('POST /admin/v1/providers', {
     quiet: true,
     said: t('common.saved'),
     renews: CATALOG_RENEWS,
     done: () => {
+      change(null)
       if (isHere()) void navigate({ to: '/operator/providers' })
     },
   })
-  const isSavable = trial.data !== undefined && SAVABLE.has(trial.data.outcome)
+  const isSavable = trial !== null && SAVABLE.has(trial.outcome)
   return (
     <>
       <ConnectionFields
         draft={draft}
         hasKey={before?.api_key !== undefined}
-        busy={trial.isPending}
+        busy={test.isPending}
         change={(next) => {
-          trial.reset()
+          test.reset()
           save.reset()
-          setChoices([])
-          change(next)
+          change({ draft: next, trial: null, choices: [] })
         }}
-        test={() => trial.mutate({ body: { slug: draft.slug, provider: providerOf(draft, before) } })}
+        // It is not called for a test of what was changed meanwhile.
+        test={() =>
+          test.mutate({ body: { slug: draft.slug, provider: providerOf(draft, before) } }, { onSuccess: found })
+        }
       >
-        {trial.error !== null && <Failed failure={trial.error} />}
-        {trial.data !== undefined && <TrialResult trial={trial.data} />}
+        {test.error !== null && <Failed failure={test.error} />}
+        {trial !== null && <TrialResult trial={trial} />}
       </ConnectionFields>
       {isSavable && choices.length > 0 && (
         <OfferedModels
           choices={choices}
           selling={selling}
           markup={draft.markup}
-          setMarkup={(markup) => change({ ...draft, markup })}
-          change={setChoices}
+          setMarkup={(markup) => change({ ...begun, draft: { ...draft, markup } })}
+          change={(next) => change({ ...begun, choices: next })}
         />
       )}
       {save.error !== null && <Failed failure={save.error} />}

@@ -1,6 +1,5 @@
 import { isFound } from '../../../../../src/base/search-words.ts'
-import { Checkbox, Group, Select, Text } from '@mantine/core'
-import { Link } from '@tanstack/react-router'
+import { Checkbox, Group, Select } from '@mantine/core'
 import { useState } from 'react'
 import { Pager } from '../../../parts/DataList.tsx'
 import { SearchField } from '../../../parts/Filters.tsx'
@@ -11,6 +10,7 @@ import { StatusBadge, Press } from '../../../parts/cells.tsx'
 import { format, t } from '../../../parts/words.ts'
 import { priceName } from '../../models/PriceLines.tsx'
 import { MarkupField } from '../MarkupField.tsx'
+import { MissingRates } from '../Rates.tsx'
 import type { Selling } from '../ModelForm.tsx'
 import { isDecimal } from '../model-draft.ts'
 import { type Choice, isPriced, linesOf, withCurrency, withLine } from './connect-draft.ts'
@@ -59,7 +59,7 @@ export function OfferedModels({ choices, selling, markup, setMarkup, change }: O
         </Group>
       }
     >
-      <MissingRates choices={choices} selling={selling} />
+      <MissingRates currencies={unrated(choices, selling)} />
       <div className={css.search}>
         <SearchField
           value={text}
@@ -76,21 +76,10 @@ export function OfferedModels({ choices, selling, markup, setMarkup, change }: O
   )
 }
 
-/** Names the currencies without a rate: prices in them cannot be converted to rubles, and are not sold. */
-function MissingRates({ choices, selling }: Pick<OfferedModelsProps, 'choices' | 'selling'>) {
-  const missing = new Set(
-    choices
-      .filter(({ chosen }) => chosen)
-      .flatMap(({ draft }) => draft.endpoints.map(({ currency }) => currency))
-      .filter((currency) => !selling.rates.has(currency)),
-  )
-  if (missing.size === 0) return null
-  return (
-    <Text size="sm" mb="sm" role="status" className="warned">
-      {t('connect.no_rate', { currency: [...missing].join(', ') })}{' '}
-      <Link to="/operator/settings">{t('connect.set_rate')}</Link>
-    </Text>
-  )
+/** The currencies of the chosen models that cannot be converted to rubles. */
+function unrated(choices: readonly Choice[], { rates }: Selling): readonly string[] {
+  const used = choices.filter(({ chosen }) => chosen).flatMap(({ draft }) => draft.endpoints.map((one) => one.currency))
+  return [...new Set(used)].filter((currency) => !rates.has(currency))
 }
 
 interface ChoiceListProps {
