@@ -404,12 +404,10 @@ export function administratorTests(records: BenchTest): void {
       assert.equal(paid.filter(Boolean).length, 1)
       await store.payments.cancel('pay_1')
       assert.equal((await store.payments.get('pay_1'))?.state, 'paid')
-      const money = await store.entries.before({
-        accountId: person.accountId,
-        kind: 'money',
-        before: null,
-        limit: 10,
-      })
+      const { data: money } = await store.entries.list(person.accountId, { limit: 10, offset: 0 }, 'money')
+      const payments = await store.payments.ofEntries(person.accountId, money)
+      assert.deepEqual([...payments], [['yookassa:p-1', 'pay_1']])
+      assert.equal((await store.payments.list({ accountId: null, id: 'pay_2', limit: 1, offset: 0 })).total, 0)
       assert.equal(money.filter(({ reference }) => reference === 'yookassa:p-1').length, 1)
     },
   )

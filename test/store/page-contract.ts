@@ -44,7 +44,7 @@ function listsOf(store: Store): Readonly<Record<string, List>> {
     'accounts by name, the last first': (range) => accounts.list({ query: null, order: '-name', ...range }),
     'accounts found': (range) => accounts.list({ query: 'client', order: 'created_at', ...range }),
     'codes, newest': (range) => codes.list(range),
-    'codes, oldest': (range) => codes.list(range, 'created_at'),
+    'codes, oldest': (range) => codes.list({ ...range, order: 'created_at' }),
     'payments, newest': (range) => payments.list({ accountId: null, ...range }),
     'payments of an account': (range) => payments.list({ accountId: 'acc_full_7', ...range }),
     'people, newest': (range) => users.list({ ...user, ...range }),
@@ -114,7 +114,7 @@ export function pageContract(open: () => Promise<OpenedBelow>, blob: (text: stri
       for (const cursor of ['', 'x', deep.slice(0, -4), Buffer.from('["-at","a","b"]').toString('base64url')])
         await refused({ cursor }, /cursor: must be one that an answer/)
     }
-    const oldest = await store.codes.list({ limit: 1, offset: 0 }, 'created_at')
+    const oldest = await store.codes.list({ limit: 1, offset: 0, order: 'created_at' })
     assert.ok(oldest.next !== undefined)
     await assert.rejects(async () => store.codes.list({ limit: 1, offset: 0, cursor: oldest.next ?? '' }), /same order/)
     await store.close()

@@ -4,7 +4,8 @@ import { EVENT_ACTIONS, type EventAction } from '../../src/ledger/event-action.t
 import { digestOf } from '../../src/access/api-key.ts'
 import { ExternalIdTakenError } from '../../src/store/accounts/external-id-store.ts'
 import type { NewEvent } from '../../src/store/events/event-store.ts'
-import type { LedgerEntry, LedgerFilter, NewEntry } from '../../src/store/ledger/entry-store.ts'
+import type { LedgerEntry, NewEntry } from '../../src/store/ledger/entry-store.ts'
+import type { Page } from '../../src/store/page.ts'
 import type { Store } from '../../src/store/store.ts'
 import { administratorTests } from './administrators-contract.ts'
 import { keyListTests } from './key-lists-contract.ts'
@@ -293,14 +294,14 @@ function balanceTests(records: BenchTest): void {
         check((await entries.list(customer.accountId, { limit: 3, offset })).data)
       for (const kind of [null, 'money', 'charge', 'topup', 'refund'] as const) {
         const seen: LedgerEntry[] = []
-        for (let before: LedgerFilter['before'] = null; ;) {
-          const rows = await entries.before({ accountId: customer.accountId, kind, before, limit: 2 })
-          seen.push(...rows)
-          const last = rows.at(-1)
-          if (last === undefined || last.balanceMicro === null) break
-          before = { id: last.id, balanceMicro: last.balanceMicro - last.amountMicro }
+        for (let cursor: string | null = null; ;) {
+          const page: Page<LedgerEntry> = await entries.list(customer.accountId, { limit: 2, offset: 0, cursor }, kind)
+          seen.push(...page.data)
+          if (page.next === undefined) break
+          cursor = page.next
         }
         check(seen)
+        check((await entries.list(customer.accountId, { limit: 2, offset: 1 }, kind)).data)
         const wanted = data.filter((entry) =>
           kind === null ? true : kind === 'money' ? entry.kind !== 'charge' : entry.kind === kind,
         )
@@ -308,6 +309,7 @@ function balanceTests(records: BenchTest): void {
           seen.map(({ id }) => id),
           wanted.map(({ id }) => id),
         )
+        assert.equal((await entries.list(customer.accountId, { limit: 1, offset: 0 }, kind)).total, wanted.length)
       }
     },
   )

@@ -33,3 +33,9 @@ export function modelAt(id: string) {
 export function accountAt(id: string, tab?: string) {
   return { to: '/operator/accounts/$id', params: { id }, search: given({ tab }) } as const
 }
+
+/** The page of a request, for its customer or for the operator. */
+export function requestAt(id: string, isOwn: boolean) {
+  if (isOwn) return { to: '/log/$id', params: { id } } as const
+  return { to: '/operator/requests', search: { request: id } } as const
+}

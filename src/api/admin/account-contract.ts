@@ -30,6 +30,7 @@ import {
   KeyRotationBody,
 } from '../records/limits-contract.ts'
 import { Statement } from '../records/statement.ts'
+import { EntryFilter } from '../cabinet/money-contract.ts'
 
 export const RateLimit = body({
   requests: whole('', { minimum: 1, maximum: 100_000 }),
@@ -143,6 +144,8 @@ export const EntryBody = body({
 })
 export type EntryBody = Static<typeof EntryBody>
 
+export const LedgerQuery = object({ kind: optional(EntryFilter), ...PageQuery.fields })
+
 /** A top-up by its reference in the path. */
 export const TopUpPut = body({ amount: rub('Above 0.'), reason: filled() })
 
@@ -156,7 +159,11 @@ export const Entry = object({
   created_at: time(),
 })
 export type Entry = Static<typeof Entry>
-export const LedgerEntry = object({ ...Entry.fields, balance: nullable(rub('Of the account after it.')) })
+export const LedgerEntry = object({
+  ...Entry.fields,
+  balance: nullable(rub('Of the account after it; null far down a list of one kind.')),
+  payment: nullable(text('The id of the payment that it books or gives back.')),
+})
 export type LedgerEntry = Static<typeof LedgerEntry>
 
 export const Key = object({
@@ -342,7 +349,7 @@ export const ACCOUNT_ROUTES = {
     command: 'ledger list',
     scope: 'money:read',
     summary: 'The entries of an account, newest first, each with the balance after it.',
-    query: PageQuery,
+    query: LedgerQuery,
     answer: listed(LedgerEntry),
   },
   'GET /admin/v1/accounts/:id/statement': {

@@ -31,7 +31,14 @@ const LABEL_LETTERS = 4
 export function codeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     listRoute(ports, 'GET /admin/v1/codes', async ({ query }, range) =>
-      listBody(await ports.store.codes.list(range, choiceParameter(query, 'sort', CreatedSort) ?? undefined), wireCode),
+      listBody(
+        await ports.store.codes.list({
+          id: query.get('id'),
+          order: choiceParameter(query, 'sort', CreatedSort),
+          ...range,
+        }),
+        wireCode,
+      ),
     ),
     adminRoute('POST /admin/v1/codes', (call, read) => createCodes(ports, call, read('amount'))),
     ...namedRecordRoutes(ports, codeKind(ports)),
@@ -39,6 +46,7 @@ export function codeAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] 
       listBody(
         await ports.store.payments.list({
           accountId: query.get('account'),
+          id: query.get('id'),
           order: choiceParameter(query, 'sort', CreatedSort),
           ...range,
         }),

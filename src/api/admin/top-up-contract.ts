@@ -77,5 +77,11 @@ export const CodePatch = body({
 })
 export const NewCodes = object({ data: list(object({ ...Code.fields, code: text('Shown this once.') })) })
 export const CreatedSort = oneOf(['created_at', '-created_at'], '`-created_at`, the newest first, if absent.')
-export const CodeQuery = object({ ...PageQuery.fields, sort: optional(CreatedSort) })
-export const PaymentQuery = object({ ...PageQuery.fields, account: optional(text()), sort: optional(CreatedSort) })
+const ONE = optional(text('Of one.'))
+export const CodeQuery = object({ ...PageQuery.fields, id: ONE, sort: optional(CreatedSort) })
+export const PaymentQuery = object({
+  ...PageQuery.fields,
+  account: optional(text()),
+  id: ONE,
+  sort: optional(CreatedSort),
+})

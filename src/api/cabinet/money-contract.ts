@@ -37,7 +37,8 @@ export const Entry = object({
   balance: nullable(
     rub('Of the account after it; null if a filter leaves out more than 10,000 entries above it on the page.'),
   ),
-  reference: text("A charge's generation id, a payment's id, a code's label, or the operator's reference."),
+  reference: text("A charge's generation id, or what the credit was known by: `yookassa:…`, `code:…`, the operator's."),
+  payment: nullable(text('The id of the payment that it books or gives back.')),
   reason: nullable(text()),
 })
 export type Entry = Static<typeof Entry>
@@ -47,6 +48,7 @@ export const EntryFilter = oneOf([...EntryKind.enum, 'money'], '`money`: everyth
 export const LedgerQuery = object({
   kind: optional(EntryFilter),
   cursor: optional(CURSOR),
+  offset: optional(whole('Rows that are skipped.')),
   limit: optional(PAGE_SIZE),
   format: optional(FileFormat),
 })
@@ -68,7 +70,11 @@ export const Payment = object({
 })
 export type Payment = Static<typeof Payment>
 
-export const EntryPage = object({ ...cursored(Entry).fields, ...Money.fields })
+export const EntryPage = object({
+  ...cursored(Entry).fields,
+  total: whole('How many there are in all.'),
+  ...Money.fields,
+})
 export type EntryPage = Static<typeof EntryPage>
 export const CodeBody = body({ code: filled('', 100) })
 export const Redeemed = object({ amount: rub(), balance: rub() })

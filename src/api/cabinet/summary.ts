@@ -1,6 +1,6 @@
 import { compare, rubles } from '../../base/money.ts'
 import { choiceParameter, dayRange } from '../../base/query-parameters.ts'
-import { fieldError, reasonError } from '../../base/refusals.ts'
+import { reasonError } from '../../base/refusals.ts'
 import { DAY_MS, dayAfter, isoTime } from '../../base/time.ts'
 import { wire } from '../../base/wire-route.ts'
 import type { Snapshot } from '../../catalog/catalog.ts'
@@ -9,7 +9,6 @@ import { startOfDay } from '../../ledger/period.ts'
 import type { AccountRecord } from '../../store/accounts/account-store.ts'
 import type { KeyWithSpend } from '../../store/accounts/key-store.ts'
 import type { RefusalSum } from '../../store/refusals/refusal-store.ts'
-import type { LedgerEntry, LedgerFilter } from '../../store/ledger/entry-store.ts'
 import { accountLimit, limitRemaining } from '../records/limits-body.ts'
 import type { ListRange } from '../records/list-file.ts'
 import { refusalSums } from '../records/refusals.ts'
@@ -120,35 +119,23 @@ function exampleModel({ models, aliases }: Snapshot, { defaultModel, allowedMode
   return cheapest?.id ?? null
 }
 
-/** A page begins below an entry, and its balances are computed from the balance before that entry. */
-const CURSOR = /^(\d{1,15})(?:_(-?\d{1,19}))?$/
-
 /** Every entry of the account, newest first. */
 export async function ledgerPage(
   ports: CabinetPorts,
   { call, accountId }: Visit,
-  { limit, cursor }: ListRange,
+  range: ListRange,
 ): Promise<EntryPage> {
   const kind = choiceParameter(call.query, 'kind', EntryFilter)
-  const rows = await ports.store.entries.before({ accountId, kind, before: beforeOf(cursor), limit })
-  const data = rows.map((entry) => wire(Entry, entry, { at: isoTime(entry.createdAtMs) }))
+  const { data, total, next = null } = await ports.store.entries.list(accountId, range, kind)
+  const payments = await ports.store.payments.ofEntries(accountId, data)
   return {
-    data,
-    next_cursor: rows.length < limit ? null : nextOf(rows.at(-1)),
+    data: data.map((entry) =>
+      wire(Entry, entry, { at: isoTime(entry.createdAtMs), payment: payments.get(entry.reference) ?? null }),
+    ),
+    total,
+    next_cursor: next,
     ...moneyOf(await accountOf(ports, accountId)),
   }
-}
-
-function beforeOf(text: string | null): LedgerFilter['before'] {
-  if (text === null) return null
-  const [, id, balance] = CURSOR.exec(text) ?? []
-  if (id === undefined) throw fieldError('cursor', 'cursor')
-  return { id: Number(id), balanceMicro: balance === undefined ? null : BigInt(balance) }
-}
-
-function nextOf(last: LedgerEntry | undefined): string | null {
-  if (last === undefined) return null
-  return last.balanceMicro === null ? String(last.id) : `${last.id}_${last.balanceMicro - last.amountMicro}`
 }
 
 /** The same statement that the operator sees. */

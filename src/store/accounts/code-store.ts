@@ -4,7 +4,7 @@ import type { Database } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
 import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 import { postWithin } from '../ledger/entry-store.ts'
-import { countRows, CREATED_AT, readPage, type Order, type Page, type PageRange } from '../page.ts'
+import { conditionsOf, countRows, CREATED_AT, readPage, type Order, type Page, type PageRange } from '../page.ts'
 import { changeRow, column, insertSealed, Rows, type RecordOf } from '../rows.ts'
 
 const CODES = new Rows('redeem_code', {
@@ -50,8 +50,19 @@ export class CodeStore {
     })
   }
 
-  list(range: PageRange, order: Order<'created_at'> = '-created_at'): Promise<Page<CodeRecord>> {
-    return readPage(this.#database, { rows: CODES, order, columns: { created_at: CREATED_AT } }, range)
+  list({
+    id = null,
+    order,
+    ...range
+  }: PageRange & { readonly id?: string | null; readonly order?: Order<'created_at'> | null }): Promise<
+    Page<CodeRecord>
+  > {
+    const query = conditionsOf([['id = ?', id ?? undefined]])
+    return readPage(
+      this.#database,
+      { rows: CODES, ...query, order: order ?? '-created_at', columns: { created_at: CREATED_AT } },
+      range,
+    )
   }
 
   get(id: string): Promise<CodeRecord | null> {

@@ -1,9 +1,9 @@
 import type { Micro } from '../../base/money.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
-import { big, type Database } from '../database.ts'
+import { big, text, type Database } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
 import { postWithin } from '../ledger/entry-store.ts'
-import { countRows, CREATED_AT, readPage, type Order, type Page, type PageRange } from '../page.ts'
+import { conditionsOf, countRows, CREATED_AT, readPage, type Order, type Page, type PageRange } from '../page.ts'
 import { changeRow, column, insertSealed, Rows, type Cells, type RecordOf, type RowCondition } from '../rows.ts'
 
 /** The earliest time for asking about an order: a minute after it was made. */
@@ -77,15 +77,21 @@ export class PaymentStore {
 
   /** The newest first if no order is given. */
   list(
-    filter: { readonly accountId: string | null; readonly order?: Order<'created_at'> | null } & PageRange,
+    filter: {
+      readonly accountId: string | null
+      readonly id?: string | null
+      readonly order?: Order<'created_at'> | null
+    } & PageRange,
   ): Promise<Page<PaymentRecord>> {
-    const { accountId, order } = filter
+    const { accountId, id = null, order } = filter
     return readPage(
       this.#database,
       {
         rows: ORDERS,
-        conditions: accountId === null ? [] : ['account_id = ?'],
-        values: accountId === null ? [] : [accountId],
+        ...conditionsOf([
+          ['account_id = ?', accountId ?? undefined],
+          ['id = ?', id ?? undefined],
+        ]),
         order: order ?? '-created_at',
         columns: { created_at: CREATED_AT },
       },
@@ -134,6 +140,24 @@ export class PaymentStore {
 
   findByPayment(method: string, paymentId: string): Promise<PaymentRecord | null> {
     return ORDERS.one(this.#database, 'WHERE method = ? AND payment_id = ?', [method, paymentId])
+  }
+
+  /** The orders that entries of the account book or give back, by the reference of the entry. */
+  async ofEntries(
+    accountId: string,
+    entries: readonly { readonly kind: string; readonly reference: string }[],
+  ): Promise<ReadonlyMap<string, string>> {
+    const references = entries.flatMap(({ kind, reference }) =>
+      kind !== 'charge' && reference.includes(':') ? [reference] : [],
+    )
+    if (references.length === 0) return new Map()
+    const marks = references.map(() => '?').join(', ')
+    const rows = await this.#database.all(
+      `SELECT method || ':' || payment_id AS reference, id FROM payment_order WHERE account_id = ? AND method || ':' || payment_id IN (${marks})
+        UNION ALL SELECT id, order_id FROM payment_refund WHERE account_id = ? AND id IN (${marks})`,
+      [accountId, ...references, accountId, ...references],
+    )
+    return new Map(rows.map((row) => [text(row, 'reference'), text(row, 'id')]))
   }
 
   /** Pending orders about which the provider must be asked now, the longest due first. */

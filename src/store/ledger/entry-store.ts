@@ -3,10 +3,20 @@ import { fieldError } from '../../base/refusals.ts'
 import { entryHash } from '../../ledger/hash-chain.ts'
 import { StoreUnavailableError } from '../../ledger/ledger-store.ts'
 import { type BookSeal, sealedSelect } from '../audit/book-seal.ts'
-import { type Database, type Row, type Sql, big, bigOrNull, integer, text, textOrNull } from '../database.ts'
+import {
+  type Database,
+  type Row,
+  type Sql,
+  type SqlValue,
+  big,
+  bigOrNull,
+  integer,
+  text,
+  textOrNull,
+} from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
 import { tellBalance } from '../notices/notice-store.ts'
-import type { Page, PageRange } from '../page.ts'
+import { type Page, type PageRange, refuseDepth } from '../page.ts'
 
 export type EntryKind = 'topup' | 'refund' | 'adjustment' | 'charge' | 'shortfall' | 'insured'
 
@@ -33,14 +43,8 @@ export interface LedgerEntry extends EntryRecord {
   readonly balanceMicro: Micro | null
 }
 
-export interface LedgerFilter {
-  readonly accountId: string
-  /** `money` = all kinds except charges; null = all kinds. */
-  readonly kind: OwnEntryKind | 'money' | null
-  /** The entry below which the page begins, and the balance before it; null = the page begins with the newest. */
-  readonly before: { readonly id: number; readonly balanceMicro: Micro | null } | null
-  readonly limit: number
-}
+/** `money` = all kinds except charges. */
+export type EntryFilter = OwnEntryKind | 'money'
 
 export interface NewEntry {
   readonly accountId: string
@@ -117,7 +121,9 @@ export class EntryStore {
   }
 
   /** The newest first, each with the balance after it. A page far down costs as little as the first one. */
-  async list(accountId: string, { limit, offset, cursor = null }: PageRange): Promise<Page<LedgerEntry>> {
+  async list(accountId: string, range: PageRange, kind: EntryFilter | null = null): Promise<Page<LedgerEntry>> {
+    if (kind !== null) return this.#filtered(accountId, range, kind)
+    const { limit, offset, cursor = null } = range
     const ledger = await this.#marks.ledger(accountId)
     const { total } = ledger
     const newest = (cursor === null ? total : Math.min(total, numberOf(cursor))) - offset
@@ -147,32 +153,52 @@ export class EntryStore {
     return this.#marks.fill(after)
   }
 
-  /** The newest first, each with the balance after it. */
-  async before({ accountId, kind, before: place, limit }: LedgerFilter): Promise<readonly LedgerEntry[]> {
-    const condition = conditionOf(kind)
-    const before = place === null ? '' : ' AND id < ?'
+  /** The entries of a kind. A cursor has the balance before the last entry of its page, so no page reads those above it. */
+  async #filtered(
+    accountId: string,
+    { limit, offset, cursor = null, uncounted = false }: PageRange,
+    kind: EntryFilter,
+  ): Promise<Page<LedgerEntry>> {
+    refuseDepth(offset)
+    const total = uncounted ? 0 : await this.#count(accountId, kind)
+    const place = cursor === null ? null : placeOf(cursor)
+    const condition = place === null ? conditionOf(kind) : `${conditionOf(kind)} AND id < ?`
     const rows = await this.#database.all(
       `SELECT ${COLUMNS}, (SELECT available + held FROM account WHERE id = ?) AS balance_now, (SELECT MAX(id) FROM entry WHERE account_id = ?) AS newest
-        FROM entry WHERE account_id = ? AND ${condition}${before} ORDER BY id DESC LIMIT ?`,
+        FROM entry WHERE account_id = ? AND ${condition} ORDER BY id DESC LIMIT ?`,
       [
         accountId,
         accountId,
         accountId,
-        ...(kind === null || kind === 'money' || kind === 'charge' ? [] : [kind]),
+        ...valuesOf(kind),
         ...(place === null ? [] : [BigInt(place.id)]),
-        BigInt(limit),
+        BigInt(offset + limit),
       ],
     )
     const [first, last] = [rows[0], rows.at(-1)]
-    if (first === undefined || last === undefined) return []
+    if (first === undefined || last === undefined) return { data: [], total }
+    const top = place ?? { id: integer(first, 'newest') + 1, balanceMicro: big(first, 'balance_now') }
     const entries = rows.map(readEntry)
-    const top =
-      place === null
-        ? { id: integer(first, 'newest') + 1, balanceMicro: big(first, 'balance_now') }
-        : { id: place.id, balanceMicro: place.balanceMicro }
-    if (top.balanceMicro === null) return entries.map((entry) => ({ ...entry, balanceMicro: null }))
-    const between = kind === null ? [] : await this.#between(accountId, kind, top.id, integer(last, 'id'))
-    return withBalances(entries, between, top.balanceMicro)
+    const data =
+      top.balanceMicro === null
+        ? entries.map((entry) => ({ ...entry, balanceMicro: null }))
+        : withBalances(entries, await this.#between(accountId, kind, top.id, integer(last, 'id')), top.balanceMicro)
+    return {
+      data: data.slice(offset),
+      total,
+      ...(rows.length < offset + limit ? {} : { next: cursorAfter(data.at(-1)) }),
+    }
+  }
+
+  /** Charges are all entries but the few others. */
+  async #count(accountId: string, kind: EntryFilter): Promise<number> {
+    if (kind === 'charge') return (await this.#marks.ledger(accountId)).total - (await this.#count(accountId, 'money'))
+    const condition = conditionOf(kind)
+    const [row = {}] = await this.#database.all(
+      `SELECT COUNT(*) AS rows FROM entry WHERE account_id = ? AND ${condition}`,
+      [accountId, ...valuesOf(kind)],
+    )
+    return integer(row, 'rows')
   }
 
   /**
@@ -181,7 +207,7 @@ export class EntryStore {
    */
   async #between(
     accountId: string,
-    kind: OwnEntryKind | 'money',
+    kind: EntryFilter,
     belowId: number,
     aboveId: number,
   ): Promise<readonly EntryRecord[]> {
@@ -189,7 +215,7 @@ export class EntryStore {
     return (
       await this.#database.all(
         `${SELECT} WHERE account_id = ? AND ${condition} AND ${OWN_KINDS} AND id < ? AND id > ? ORDER BY id DESC LIMIT ${BETWEEN_MAX}`,
-        [accountId, ...(kind === 'charge' || kind === 'money' ? [] : [kind]), BigInt(belowId), BigInt(aboveId)],
+        [accountId, ...valuesOf(kind), BigInt(belowId), BigInt(aboveId)],
       )
     ).map(readEntry)
   }
@@ -240,11 +266,29 @@ function withBalances(
   })
 }
 
+/** A page of a kind begins below an entry, and its balances are computed from the balance before that entry. */
+const FILTERED_CURSOR = /^(\d{1,15})(?:_(-?\d{1,18}))?$/
+
+function placeOf(cursor: string): { readonly id: number; readonly balanceMicro: Micro | null } {
+  const [, id, balance] = FILTERED_CURSOR.exec(cursor) ?? []
+  if (id === undefined) throw fieldError('cursor', 'cursor')
+  return { id: Number(id), balanceMicro: balance === undefined ? null : BigInt(balance) }
+}
+
+function cursorAfter(last: LedgerEntry | undefined): string {
+  if (last === undefined) return ''
+  return last.balanceMicro === null ? String(last.id) : `${last.id}_${last.balanceMicro - last.amountMicro}`
+}
+
 /** The condition of a kind, written with literals, so that SQLite can use the partial index of credits. */
-function conditionOf(kind: OwnEntryKind | 'money' | null): string {
-  if (kind === null) return OWN_KINDS
+function conditionOf(kind: EntryFilter): string {
   if (kind === 'charge') return `kind = 'charge'`
   return kind === 'money' ? `kind <> 'charge' AND ${OWN_KINDS}` : `kind <> 'charge' AND kind = ?`
+}
+
+/** The values of the condition of a kind. */
+function valuesOf(kind: EntryFilter): readonly SqlValue[] {
+  return kind === 'charge' || kind === 'money' ? [] : [kind]
 }
 
 /** Posts an entry as part of a larger change. */

@@ -214,7 +214,7 @@ export const OPENINGS: readonly Opening[] = [
     open: async (page, t) => {
       await page.getByLabel(t('money.amount')).first().fill('5')
       await page.getByLabel(t('ledger.reason')).first().fill('a gift')
-      await press('accounts.post')(page, t)
+      await press('accounts.do_topup')(page, t)
     },
   },
   { name: 'account-key-delete', who: 'operator', path: ofAccount('?tab=keys'), open: press('common.delete') },

@@ -97,7 +97,7 @@ for (const { language, dark } of LOOKS) {
         ],
         [1, 0, 0],
       )
-      await page.getByRole('button', { name: t('accounts.post'), exact: true }).waitFor()
+      await page.getByRole('button', { name: t('accounts.do_topup'), exact: true }).waitFor()
       assert.equal(await page.getByRole('button', { name: t('accounts.do_locked') }).count(), 0)
       await guest.follow('/operator/providers')
       await page.getByText(t('operator.not_for_role', { role: t('role.billing') })).waitFor()

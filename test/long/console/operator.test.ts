@@ -20,7 +20,7 @@ import { startTollgate } from '../../harness/server.ts'
 
 /** The texts of the console that the tests look for. */
 const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
-  post: t('accounts.post'),
+  post: t('accounts.do_topup'),
   reason: t('ledger.reason'),
   amount: t('money.amount'),
   lock: t('accounts.do_locked'),

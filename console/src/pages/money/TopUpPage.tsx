@@ -1,17 +1,18 @@
 import { Alert, Chip, Group, Loader, Select, Text, TextInput } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
 import { useEffect } from 'react'
-import type { Payment, PaymentMethod } from '../../../../src/api/cabinet/money-contract.ts'
+import type { Money, Payment, PaymentMethod } from '../../../../src/api/cabinet/money-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
 import { fileAddress } from '../../parts/ListTools.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { MoneyMove } from '../../parts/MoneyMove.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { Page, Section, Tile } from '../../parts/Page.tsx'
 import { isPlainNumber } from '../../parts/number-text.ts'
 import { format, t } from '../../parts/words.ts'
-import { PAYMENT_TONES } from './entry-columns.ts'
+import { PAYMENT_TONES } from './Ledger.tsx'
 import { Press } from '../../parts/cells.tsx'
 
 const ASK_EVERY_MS = 3_000
@@ -41,12 +42,12 @@ export function TopUpPage() {
         <Section boxed title={t('money.pay')} lead={t('money.pay_lead')}>
           <Loaded of={payments} height={160}>
             {({ methods: [first, ...others] }) =>
-              first === undefined ? (
+              summary.data === undefined ? null : first === undefined ? (
                 <Alert color="gray">
                   <Text size="sm">{t('money.no_methods')}</Text>
                 </Alert>
               ) : (
-                <PayForm first={first} methods={[first, ...others]} />
+                <PayForm first={first} methods={[first, ...others]} money={summary.data.money} />
               )
             }
           </Loaded>
@@ -93,8 +94,14 @@ function Payments({ payments }: { readonly payments: readonly Payment[] }) {
   )
 }
 
+interface PayFormProps {
+  readonly first: PaymentMethod
+  readonly methods: readonly PaymentMethod[]
+  readonly money: Money
+}
+
 /** A form for the amount, which leads to the page of the payment provider. */
-function PayForm({ first, methods }: { readonly first: PaymentMethod; readonly methods: readonly PaymentMethod[] }) {
+function PayForm({ first, methods, money }: PayFormProps) {
   const form = useCall('POST /cabinet/v1/payments', {
     done: ({ confirmation_url: url, id }) => {
       // The address must be a web page, whatever the answer contains.
@@ -142,6 +149,14 @@ function PayForm({ first, methods }: { readonly first: PaymentMethod; readonly m
           ))}
         </Group>
       </Chip.Group>
+      <MoneyMove
+        move={{
+          from: t('move.bank', { name }),
+          to: t('move.own'),
+          change: isPlainNumber(typed) ? Number(typed) : 0,
+          balance: money.balance,
+        }}
+      />
     </Form>
   )
 }

@@ -1,21 +1,21 @@
 import { Select, TextInput } from '@mantine/core'
-import type { Account, EntryBody } from '../../../../src/api/admin/account-contract.ts'
+import type { Account } from '../../../../src/api/admin/account-contract.ts'
 import { Can } from '../../parts/Can.tsx'
-import { ServerList } from '../../parts/DataList.tsx'
 import { confirm } from '../../parts/Dialog.tsx'
-import { Form, useCall } from '../../parts/Form.tsx'
+import { type Fields, Form, useCall } from '../../parts/Form.tsx'
+import { balanceAfter, type Move, MoneyMove } from '../../parts/MoneyMove.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { ButtonLink } from '../../parts/cells.tsx'
 import { format, t } from '../../parts/words.ts'
-import { entryColumns } from '../money/entry-columns.ts'
+import { Ledger } from '../money/Ledger.tsx'
 
 /** The money of an account: what an operator can book, the statement, and every entry. */
 export function AccountMoney({ account }: { readonly account: Account }) {
   return (
     <div className="page">
       <Can call="POST /admin/v1/accounts/:id/ledger">
-        <Section boxed title={t('accounts.entry')} lead={t('accounts.entry_lead')}>
+        <Section boxed title={t('accounts.entry')}>
           <EntryForm account={account} />
         </Section>
       </Can>
@@ -24,23 +24,25 @@ export function AccountMoney({ account }: { readonly account: Account }) {
           {t('nav.statement')}
         </ButtonLink>
       </div>
-      <AccountLedger accountId={account.id} />
+      <Ledger account={account.id} />
     </div>
   )
 }
 
-type Kind = EntryBody['kind']
+/** What an operator does with money. An adjustment is a credit or a write-off. */
+const ACTIONS = ['topup', 'refund', 'credit', 'write_off'] as const
+type Action = (typeof ACTIONS)[number]
+const KINDS = { topup: 'topup', refund: 'refund', credit: 'adjustment', write_off: 'adjustment' } as const
 
-interface Entry {
-  readonly kind: Kind
+interface Values {
+  readonly action: Action
+  /** RUB, above 0. */
   readonly amount: string
   readonly reason: string
   readonly reference: string
 }
 
-const MICRO_PER_RUB = 1_000_000
-const KINDS: readonly Kind[] = ['topup', 'refund', 'adjustment']
-const RENEWS = [
+export const BOOKED = [
   'GET /admin/v1/accounts/:id',
   'GET /admin/v1/accounts/:id/ledger',
   'GET /admin/v1/accounts',
@@ -48,93 +50,113 @@ const RENEWS = [
 ] as const
 
 /**
- * A form for a top-up, a refund or an adjustment. Before it books, it shows the account, the amount and the new
- * balance. The form makes a reference and keeps it until the entry is booked; the server books a reference only once,
- * so a repeat is harmless.
+ * A form that books money. Above its button it says from whom to whom the money goes, and the new balance. The form
+ * makes a reference and keeps it until the entry is booked; the server books a reference only once, so a repeat is
+ * harmless.
  */
 function EntryForm({ account }: { readonly account: Account }) {
-  const first: Entry = { kind: 'topup', amount: '', reason: '', reference: newReference() }
+  const first: Values = { action: 'topup', amount: '', reason: '', reference: newReference() }
   const form = useCall('POST /admin/v1/accounts/:id/ledger', {
     said: t('accounts.posted'),
-    renews: RENEWS,
+    renews: BOOKED,
     done: () => form.set(first),
     first,
     check: {
       amount: (amount: string) => (Number(amount) === 0 ? t('common.required') : null),
       reason: (reason: string) => (reason.trim() === '' ? t('common.required') : null),
     },
-    input: ({ kind, amount, reason, reference }) => ({
+    names: { kind: 'action' },
+    input: ({ action, amount, reason, reference }) => ({
       params: { id: account.id },
-      body: { kind, amount: Number(amount), reason: reason.trim(), reference },
+      body: {
+        kind: KINDS[action],
+        amount: action === 'write_off' ? -Number(amount) : Number(amount),
+        reason: reason.trim(),
+        reference,
+      },
     }),
-    ask: ({ kind, amount }, go) =>
+    ask: ({ action, amount }, go) => {
+      const move = moveOf(account, action, Number(amount))
       confirm({
         name: 'entry',
-        title: t('accounts.ask_entry', { kind: t(`ledger.${kind}`), amount: format.money(Number(amount)) }),
+        title: t('accounts.ask_entry', { act: t(`accounts.do_${action}`), amount: format.money(Number(amount)) }),
         text: t('accounts.ask_entry_text', {
-          name: account.name,
-          id: account.id,
+          ...move,
           before: format.money(account.balance),
-          after: format.money(balanceAfter(account.balance, kind, Number(amount))),
+          after: format.money(balanceAfter(move)),
         }),
-        act: t('accounts.post'),
-        harmful: kind === 'refund',
+        act: t(`accounts.do_${action}`),
+        harmful: move.change < 0,
         onConfirm: go,
-      }),
+      })
+    },
   })
   return (
-    <Form of={form} act={t('accounts.post')}>
-      <div className="fields">
-        <Select
-          label={t('ledger.kind')}
-          data={KINDS.map((value) => ({ value, label: t(`ledger.${value}`) }))}
-          {...form.field('kind')}
-        />
-        <NumberField
-          label={t('money.amount')}
-          unit="₽"
-          decimals={6}
-          required
-          {...(form.values.kind === 'adjustment' ? {} : { least: 0 })}
-          {...form.field('amount')}
-        />
-        <TextInput label={t('ledger.reason')} required maxLength={500} {...form.field('reason')} />
-        <TextInput label={t('ledger.reference')} required maxLength={200} {...form.field('reference')} />
-      </div>
+    <Form of={form} act={t(`accounts.do_${form.values.action}`)}>
+      <EntryFields account={account} form={form} />
     </Form>
   )
 }
 
-/** Adds in whole micro-rubles, so that the announced balance is exactly the one after the entry. */
-function balanceAfter(balance: number, kind: Kind, amount: number): number {
-  const change = kind === 'refund' ? -amount : amount
-  return (Math.round(balance * MICRO_PER_RUB) + Math.round(change * MICRO_PER_RUB)) / MICRO_PER_RUB
+function EntryFields({ account, form }: { readonly account: Account; readonly form: Fields<Values> }) {
+  const { action, amount } = form.values
+  const leaves = action === 'refund' || action === 'write_off'
+  return (
+    <>
+      <div className="fields">
+        <Select
+          label={t('accounts.action')}
+          description={t(`accounts.${action}_hint`)}
+          data={ACTIONS.map((value) => ({ value, label: t(`accounts.do_${value}`) }))}
+          allowDeselect={false}
+          {...form.field('action')}
+        />
+        <NumberField
+          label={t('money.amount')}
+          {...(leaves ? { description: t('accounts.at_most', { amount: format.money(account.available) }) } : {})}
+          unit="₽"
+          decimals={6}
+          required
+          least={0}
+          {...(leaves ? { most: account.available } : {})}
+          {...form.field('amount')}
+        />
+        <TextInput
+          label={t('ledger.reason')}
+          description={t('accounts.reason_hint')}
+          required
+          maxLength={500}
+          {...form.field('reason')}
+        />
+        <TextInput
+          label={t('ledger.reference')}
+          description={t('accounts.entry_lead')}
+          required
+          maxLength={200}
+          {...form.field('reference')}
+        />
+      </div>
+      <MoneyMove move={moveOf(account, action, Number(amount))} />
+    </>
+  )
+}
+
+/** Who pays whom by an action. */
+export function moveOf({ name, id, balance }: Account, action: Action, amount: number): Move {
+  const account = t('accounts.balance_of', { name, id })
+  const customer = t(`accounts.customer_${action === 'refund' ? 'gets' : 'paid'}`)
+  switch (action) {
+    case 'topup':
+      return { from: customer, to: account, change: amount, balance }
+    case 'refund':
+      return { from: account, to: customer, change: -amount, balance }
+    case 'credit':
+      return { from: t('accounts.business'), to: account, change: amount, balance }
+    case 'write_off':
+      return { from: account, to: t('accounts.business'), change: -amount, balance }
+  }
 }
 
 function newReference(): string {
   return `console-${Array.from(crypto.getRandomValues(new Uint8Array(6)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
-}
-
-function AccountLedger({ accountId }: { readonly accountId: string }) {
-  const { kind, reference, reason, amount, balance } = entryColumns()
-  return (
-    <ServerList
-      read="GET /admin/v1/accounts/:id/ledger"
-      params={{ id: accountId }}
-      deep
-      height={260}
-      name="account-ledger"
-      label={t('nav.ledger')}
-      empty={{ picture: 'money', title: t('ledger.none') }}
-      columns={[
-        { id: 'at', title: t('log.time'), as: 'moment', value: 'created_at' },
-        kind,
-        reference,
-        reason,
-        { id: 'actor', title: t('events.actor'), as: 'clip', value: ({ actor }) => actor },
-        amount,
-        balance,
-      ]}
-    />
-  )
 }

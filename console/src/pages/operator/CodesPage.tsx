@@ -27,6 +27,7 @@ export function CodesPage() {
     >
       <ServerList
         read="GET /admin/v1/codes"
+        filters={[{ name: 'id', label: t('accounts.id') }]}
         name="codes"
         label={t('nav.codes')}
         empty={{ picture: 'money', title: t('codes.none'), text: t('codes.none_text') }}

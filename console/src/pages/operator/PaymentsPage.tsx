@@ -5,7 +5,7 @@ import { FilterPanel } from '../../parts/Filters.tsx'
 import { StatusBadge } from '../../parts/cells.tsx'
 import { useFilters } from '../../parts/list-place.ts'
 import { format, t } from '../../parts/words.ts'
-import { PAYMENT_TONES } from '../money/entry-columns.ts'
+import { PAYMENT_TONES } from '../money/Ledger.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 import { AccountField } from './requests/AccountField.tsx'
 import { accountAt } from '../../parts/row-link.ts'
@@ -23,6 +23,7 @@ export function PaymentsPage() {
       <ServerList
         read="GET /admin/v1/payments"
         query={({ account }) => ({ account })}
+        filters={[{ name: 'id', label: t('accounts.id') }]}
         name="payments"
         label={t('nav.payments')}
         empty={{ picture: 'money', title: t('money.no_payments'), text: t('payments.none_text') }}
