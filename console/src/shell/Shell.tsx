@@ -6,17 +6,19 @@ import {
   Group,
   type MantineColorScheme,
   SegmentedControl,
+  UnstyledButton,
   Text,
   useMantineColorScheme,
 } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
+import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useLocation, useNavigate } from '@tanstack/react-router'
 import { Fragment, type ReactNode, useEffect, useRef } from 'react'
 import type { Language } from '../../../src/api/cabinet/session-contract.ts'
 import { setProfile, useAct, useEnterAccount, useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
-import { dialogName } from '../parts/Dialog.tsx'
+import { Dialog, dialogName } from '../parts/Dialog.tsx'
+import { onDemand } from '../parts/OnDemand.tsx'
 import { tellFailure } from '../parts/Loaded.tsx'
 import {
   AccountsIcon,
@@ -25,6 +27,7 @@ import {
   LightIcon,
   MenuIcon,
   NoticesIcon,
+  SearchIcon,
   SecurityIcon,
   SettingsIcon,
   SignOutIcon,
@@ -78,6 +81,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           </Link>
         </Group>
         <Group gap={6} wrap="nowrap">
+          <FinderButton />
           <Balance />
           <span className={css.wide}>
             <Preferences />
@@ -102,6 +106,35 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     </div>
   )
 }
+
+const Finder = onDemand('Finder', () => import('./Finder.tsx'), 120)
+
+/** Opens the search, as ⌘K and Ctrl+K do. */
+function FinderButton() {
+  const [opened, { open, close }] = useDisclosure(false)
+  // Also while something is typed.
+  useHotkeys([['mod+K', open]], [], true)
+  return (
+    <>
+      <UnstyledButton
+        className={css.find}
+        onClick={open}
+        aria-label={t('common.search')}
+        aria-keyshortcuts="Meta+K Control+K"
+      >
+        <SearchIcon size={17} aria-hidden />
+        <span className={css.wide} data-keys={isMac ? '⌘K' : 'Ctrl K'}>
+          {t('common.search')}
+        </span>
+      </UnstyledButton>
+      <Dialog name="find" of={opened} close={close} size="lg" title={t('common.search')}>
+        <Finder close={close} />
+      </Dialog>
+    </>
+  )
+}
+
+const isMac = /mac|iphone|ipad/i.test(navigator.userAgent)
 
 function Navigation() {
   const profile = useProfile()

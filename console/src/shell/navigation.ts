@@ -97,25 +97,40 @@ export const OPERATOR: readonly DestinationGroup[] = [
   },
 ]
 
+/** What people come to do, for the search: the page on which it is done. */
+export const ACTIONS: readonly (Omit<Destination, 'name'> & {
+  readonly name: keyof typeof en.find.do
+  readonly search?: Readonly<Record<string, string>>
+})[] = [
+  { to: '/keys', search: { create: '1' }, name: 'create_key', icon: icons.KeyIcon, needs: 'keys:write' },
+  { to: '/top-up', name: 'top_up', icon: icons.WalletIcon, needs: 'money:write' },
+  { to: '/people', name: 'invite', icon: icons.AccountsIcon, needs: 'members:write' },
+  { to: '/security', name: 'password', icon: icons.SecurityIcon },
+  { to: '/log/refused', name: 'refused', icon: icons.BlocksIcon },
+  { to: '/operator/accounts', name: 'account', icon: icons.AccountsIcon, scope: 'accounts:write' },
+  { to: '/operator/providers/connect', name: 'connect', icon: icons.ProviderIcon, scope: 'catalog:write' },
+  { to: '/operator/codes', name: 'codes', icon: icons.CodesIcon, scope: 'money:write' },
+  { to: '/operator/users', name: 'operator', icon: icons.AdministratorsIcon, scope: 'people:write' },
+  { to: '/operator/refusals', name: 'refusals', icon: icons.BlocksIcon, scope: 'log:read' },
+]
+
 /** The scopes of a user as an operator, and in the account of their session. */
 interface Rights {
   readonly scopes: readonly AdminScope[]
   readonly account_scopes: readonly MemberScope[]
 }
 
-/** The pages that these rights allow. */
-export function openedBy(
+export function isAllowed(
   { scopes, account_scopes: own }: Rights,
-  groups: readonly DestinationGroup[],
-): readonly DestinationGroup[] {
+  { scope, needs }: Pick<Destination, 'scope' | 'needs'>,
+): boolean {
+  return (scope === undefined || scopes.includes(scope)) && (needs === undefined || own.includes(needs))
+}
+
+/** The pages that these rights allow. */
+export function openedBy(rights: Rights, groups: readonly DestinationGroup[]): readonly DestinationGroup[] {
   return groups
-    .map(({ name, items }) => ({
-      name,
-      items: items.filter(
-        ({ scope, needs }) =>
-          (scope === undefined || scopes.includes(scope)) && (needs === undefined || own.includes(needs)),
-      ),
-    }))
+    .map(({ name, items }) => ({ name, items: items.filter((item) => isAllowed(rights, item)) }))
     .filter(({ items }) => items.length > 0)
 }
 

@@ -367,6 +367,14 @@ export const ACCOUNT_ROUTES = {
     query: object({ ...PageQuery.fields, query: optional(WORDS_QUERY) }),
     answer: listed(Key),
   },
+  'GET /admin/v1/keys': {
+    command: 'key find',
+    scope: 'keys:read',
+    summary: 'Keys of all accounts that a search finds.',
+    query: object({ ...PageQuery.fields, query: WORDS_QUERY }),
+    answer: listed(Key),
+    example: { query: { query: 'production' } },
+  },
   'POST /admin/v1/accounts/:id/keys': {
     command: 'key create [name]',
     scope: 'keys:issue',

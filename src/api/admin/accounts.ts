@@ -299,6 +299,13 @@ export function keyAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
         ({ key, ...more }) => shown(ports, { ...key, ...more }),
       )
     }),
+    listRoute(ports, 'GET /admin/v1/keys', async ({ query }, range) => {
+      const words = query.get('query') ?? ''
+      if (words.trim() === '') throw fieldError('query', 'required')
+      return listBody(await ports.store.keys.lists.found(words, ports.periods(), range), ({ key, ...more }) =>
+        shown(ports, { ...key, ...more }),
+      )
+    }),
     adminRoute('POST /admin/v1/keys/:id/rotate', (call, read) => rotateKey(ports, kind, call, read)),
     ...namedRecordRoutes(ports, kind),
   ]

@@ -128,6 +128,23 @@ export class KeyLists<Key> {
     return { ...found, data: await this.#withSpend(found.data, periods) }
   }
 
+  /** Keys of all accounts that a search finds, in the order of their ids. */
+  async found(search: string, periods: PeriodStarts, range: PageRange): Promise<Page<ListedKey<Key>>> {
+    const words = await this.#words.finding('api_key', 'id', search)
+    const found = await readPage(
+      this.#database,
+      {
+        rows: { list: this.#list, from: this.#from, read: (row) => row },
+        ...words,
+        conditions: ['deleted = 0', ...words.conditions],
+        order: 'id',
+        columns: { id: { sql: 'id', is: 'text' } },
+      },
+      range,
+    )
+    return { ...found, data: await this.#withSpend(found.data, periods) }
+  }
+
   async sums(filter: KeyFilter, { month }: PeriodStarts): Promise<KeySums> {
     const { conditions, values } = await this.#conditions(filter)
     const where = conditions.join(' AND ')

@@ -107,6 +107,7 @@ const editModel = press('common.edit')
 /** Every dialog of the console. */
 export const OPENINGS: readonly Opening[] = [
   { name: 'menu', who: 'owner', path: at('/settings'), onPhones: true, open: openMenu },
+  { name: 'find', who: 'owner', path: at('/settings'), open: (page) => page.keyboard.press('Control+k') },
   { name: 'key', who: 'owner', path: at('/keys'), open: press('keys.create') },
   { name: 'key', what: 'one that is there', who: 'owner', path: at('/keys'), open: ofKey('common.edit') },
   {
