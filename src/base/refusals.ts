@@ -78,7 +78,8 @@ const CHECKS = {
   member_limit: ({ most }: Most) =>
     `needs a monthly limit of at most ${most}: that is left for the keys of this person`,
   metadata_address: ({ given }: Given) => `must not be a link-local or metadata address, got '${given}'`,
-  model_id: ({ given }: Given) => `must be of the form vendor/model_name, without :nitro or :floor, got '${given}'`,
+  model_id: ({ given }: Given) =>
+    `must be of the form vendor/model_name, without :nitro or :floor, each of at most 200 characters, got '${given}'`,
   name_taken: ({ given }: Given) => `'${given}' is the name of another model or alias`,
   names_of: ({ known, given }: { readonly known: string; readonly given: string }) =>
     `must be names of ${known}, got '${given}'`,

@@ -270,9 +270,9 @@ export class CatalogService implements Catalog {
     return allowPrivateUpstreams ? { ...rights, mayBePrivate: true } : rights
   }
 
-  /** The models of this release that a known provider serves, each with only this provider's endpoint. */
-  knownModels(slug: string): readonly ModelEntry[] {
-    return modelsOf(this.#ports.release.models, slug)
+  /** The models of this release; with the slug of a known provider those that it serves, only with its endpoint. */
+  knownModels(slug?: string): readonly ModelEntry[] {
+    return slug === undefined ? this.#ports.release.models : modelsOf(this.#ports.release.models, slug)
   }
 
   /** false = no such provider. */

@@ -176,12 +176,12 @@ const PROBLEMS: readonly (readonly [string, string, string])[] = [
   [
     'an id without a vendor',
     `${HEAD}${CHAT.replace('v/m', 'gpt')}${ENDPOINT}`,
-    "f.yaml:6: models[0].id: must be of the form vendor/model_name, without :nitro or :floor, got 'gpt'",
+    "f.yaml:6: models[0].id: must be of the form vendor/model_name, without :nitro or :floor, each of at most 200 characters, got 'gpt'",
   ],
   [
     'an id with a routing suffix',
     `${HEAD}${CHAT.replace('v/m', 'v/m:floor')}${ENDPOINT}`,
-    "f.yaml:6: models[0].id: must be of the form vendor/model_name, without :nitro or :floor, got 'v/m:floor'",
+    "f.yaml:6: models[0].id: must be of the form vendor/model_name, without :nitro or :floor, each of at most 200 characters, got 'v/m:floor'",
   ],
   [
     'an unknown type',

@@ -123,7 +123,7 @@ function readPrices(reader: FieldReader): PriceTexts {
   return prices
 }
 
-const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}\/[A-Za-z0-9][A-Za-z0-9._:@-]{0,99}$/
+const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}\/[A-Za-z0-9][A-Za-z0-9._:@-]{0,199}$/
 
 /** Reads one model with its endpoints; problems go to the reader. */
 export function readModel(reader: FieldReader): ModelEntry {

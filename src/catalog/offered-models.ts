@@ -8,6 +8,8 @@ export interface OfferedModel {
   /** Whether its prices are those of the bundled catalogue. */
   readonly bundled: boolean
   readonly entry: ModelEntry
+  /** A bundled model of this name from another provider, whose prices and limits may be those of this one too. */
+  readonly alike?: ModelEntry
 }
 
 /** Types of models by a word in the provider's name of them; any other model is for chat. */
@@ -22,7 +24,6 @@ const TYPES_BY_WORD: readonly (readonly [RegExp, ModelType])[] = [
 ]
 /** The guess for a chat model whose list does not say. */
 const CONTEXT_LENGTH_GUESSED = 32_768
-const PART_CHARS_MAX = 100
 
 /**
  * The models that a provider can be asked to serve: those that it lists, with known prices first, and then bundled ones
@@ -32,7 +33,13 @@ export function offeredModels(
   slug: string,
   { models: listed }: Pick<ProviderTrial, 'models'>,
   bundled: readonly ModelEntry[],
+  all: readonly ModelEntry[] = [],
 ): readonly OfferedModel[] {
+  const byName = new Map(
+    all.flatMap((entry) =>
+      [entry.id, ...entry.endpoints.map(({ model }) => model)].map((name) => [nameOf(name), entry]),
+    ),
+  )
   const byUpstream = new Map(
     bundled.flatMap((entry) => entry.endpoints.map((endpoint) => [endpoint.model, entry] as const)),
   )
@@ -49,7 +56,10 @@ export function offeredModels(
     .filter(({ id }) => !ids.has(id))
   return [
     ...known,
-    ...others.map((entry) => ({ listed: true, bundled: false, entry })),
+    ...others.map((entry) => {
+      const alike = byName.get(nameOf(entry.id))
+      return { listed: true, bundled: false, entry, ...(alike === undefined ? {} : { alike }) }
+    }),
     ...rest.map((entry) => ({ listed: false, bundled: true, entry })),
   ]
 }
@@ -63,6 +73,7 @@ export function entryOf(slug: string, { id, name, contextLength, maxCompletionTo
     type,
     ...(name === null ? {} : { name }),
     ...(context === null ? {} : { context_length: context }),
+    ...(context === contextLength ? {} : { guessed: ['context_length'] }),
     ...(maxCompletionTokens === null || (context !== null && maxCompletionTokens > context)
       ? {}
       : { max_completion_tokens: maxCompletionTokens }),
@@ -80,13 +91,17 @@ function modelId(slug: string, upstream: string): string {
   return `${parts.at(-2) ?? slug}/${name}`
 }
 
-/** Only characters that an id may have. */
+/** The name of a model, whoever serves it. */
+function nameOf(id: string): string {
+  return partOf(id.split('/').at(-1) ?? id)
+}
+
+/** Only characters that an id may have. One that is too long is refused when it is saved, and never cut. */
 function partOf(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/[^a-z0-9._:@-]+/g, '-')
     .replace(/^[^a-z0-9]+/, '')
-    .slice(0, PART_CHARS_MAX)
 }
 
 /** A model as a provider lists it. */

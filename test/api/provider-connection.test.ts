@@ -11,6 +11,8 @@ const north = await startModelLister(KEY, [
   { id: 'gpt-4o-mini' },
   { id: 'north/large', context_window: 64_000 },
   { id: 'north-embed' },
+  { id: `north/${'x'.repeat(180)}` },
+  { id: 'claude-sonnet-4.5' },
 ])
 
 const tried = async (slug: string, provider: object): Promise<ProviderTrial> =>
@@ -29,7 +31,18 @@ test('16: trying a provider asks it with the key, and tells its models with know
   )
   assert.equal(models[0]?.entry.endpoints[0]?.price.currency, 'USD')
   assert.equal(models[1]?.entry.context_length, 64_000)
-  assert.ok(models.slice(3).every(({ listed, bundled }) => !listed && bundled))
+  const [large, embed, long, claude] = models.slice(1, 5)
+  assert.deepEqual(
+    [large, embed, long].map(
+      (model) => (model?.entry as { readonly guessed?: readonly string[] } | undefined)?.guessed,
+    ),
+    [undefined, undefined, ['context_length']],
+    'a window that nobody has stated is a guess',
+  )
+  assert.equal(long?.entry.id, `north/${'x'.repeat(180)}`, 'no id is cut')
+  assert.equal(claude?.bundled, false)
+  assert.equal(claude.alike?.id, 'anthropic/claude-sonnet-4.5', 'another provider has prices for it')
+  assert.ok(models.slice(5).every(({ listed, bundled }) => !listed && bundled))
   const { body } = await server.admin('GET', '/admin/v1/catalog')
   assert.equal(body.providers.openai, undefined)
 })

@@ -21,6 +21,8 @@ const skip = await serveConsole(() =>
   }),
 )
 const north = await startModelLister(KEY, [{ id: 'gpt-4o-mini' }])
+const LONG = `vendor/${'long-name-'.repeat(15)}end`
+const own = await startModelLister(KEY, [{ id: 'gpt-5.5' }, { id: LONG }])
 const owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
 
 async function rates(): Promise<Readonly<Record<string, unknown>>> {
@@ -58,6 +60,42 @@ for (const { language, dark } of LOOKS) {
     await guest.close()
     // A rate that a person gives ends the feed; no route takes a rate away, so it is the test of the last look.
     await tollgate.admin('PATCH', '/admin/v1/settings', { rates: {} })
+  })
+
+  test(`a guess is one, no id is cut, known prices are offered (${language}, ${dark})`, { skip }, async () => {
+    const guest = await visitor(browser, tollgate.url, { language, dark })
+    const { page } = guest
+    await enter(guest.context, tollgate, owner)
+    await page.goto(`${tollgate.url}/operator/providers/connect`)
+    await page.getByRole('button', { name: t('connect.own') }).click()
+    const address = page.getByLabel(t('providers.address'))
+    await address.fill('gateway')
+    await page.getByRole('button', { name: t('connect.test') }).click()
+    // Each field says what is wrong, in the language of the page.
+    await page.getByText(t('common.required'), { exact: true }).first().waitFor()
+    await page.getByText(t('common.no_url')).waitFor()
+    const problems = [...(await findings(page, language))]
+    await page.getByRole('textbox', { name: new RegExp(`^${t('keys.name')}`) }).fill('Gate')
+    await address.fill(own.url)
+    assert.equal(await page.getByText(t('common.no_url')).count(), 0)
+    await page.getByLabel(t('providers.key'), { exact: true }).fill(KEY)
+    await page.getByRole('button', { name: t('connect.test') }).click()
+    const long = page.getByRole('row', { name: new RegExp(LONG) })
+    await long.getByText(t('prices.guess')).waitFor()
+    const known = page.getByRole('row', { name: /gpt-5\.5/ })
+    await known.getByText(/openai\/gpt-5\.5:.*5.*30.*272/).waitFor()
+    await known.getByRole('button', { name: t('connect.use') }).click()
+    assert.notEqual(await known.getByRole('textbox').nth(0).inputValue(), '', 'the window of that model')
+    problems.push(...(await findings(page, language)))
+    await page.getByRole('button', { name: t('connect.save') }).click()
+    await page.waitForURL(/\/operator\/providers$/)
+    const { body } = await tollgate.admin('GET', '/admin/v1/models/gate/gpt-5.5')
+    assert.deepEqual([body.endpoints[0].price.prompt, body.endpoints[0].price.tiers[0].above], [5, 272_000])
+    assert.ok(body.context_length > 32_768)
+    assert.deepEqual([...problems, ...guest.troubles], [])
+    await guest.close()
+    await tollgate.admin('DELETE', '/admin/v1/models/gate/gpt-5.5')
+    await tollgate.admin('DELETE', '/admin/v1/providers/gate')
   })
 
   test(`settings are in groups that are saved alone, in units of people (${language}, ${dark})`, { skip }, async () => {

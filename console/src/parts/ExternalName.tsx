@@ -5,8 +5,6 @@ import { Dialog } from './Dialog.tsx'
 import { Form, useCall } from './Form.tsx'
 import { t } from './words.ts'
 
-const CHARS_MAX = 128
-
 /** The external id of a record, in the form that paths take; nothing if it has none. */
 export function ExternalName({ of }: { readonly of: { readonly external_id: string | null } }) {
   if (of.external_id === null) return null
@@ -70,14 +68,7 @@ function ExternalIdForm({
 }
 
 export function ExternalIdField(props: TextInputProps) {
-  return (
-    <TextInput
-      label={t('field.external_id')}
-      description={t('common.external_id_hint')}
-      maxLength={CHARS_MAX}
-      {...props}
-    />
-  )
+  return <TextInput label={t('field.external_id')} description={t('common.external_id_hint')} {...props} />
 }
 
 /** The typed id; null = the record has none. */

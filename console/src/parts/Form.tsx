@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { ownValue } from '../../../src/base/own-value.ts'
 import { type ActEndpoint, type Answer, given, type Input } from '../api/endpoint.ts'
 import { type ActOptions, useAct } from '../api/hooks.ts'
+import { CheckedForm } from './CheckedForm.tsx'
 import { Failed } from './Loaded.tsx'
 import { fieldFailure } from './failure-text.ts'
 import { t } from './words.ts'
@@ -113,7 +114,7 @@ export function Form({ of, act, look, beside, cancel, form = 'page', children }:
   const button = <Press type="submit" loading={of.busy} {...look} text={act} />
   const failed = of.failure !== null && <Failed failure={of.failure} />
   return (
-    <form onSubmit={of.submit}>
+    <CheckedForm onSubmit={of.submit}>
       {form === 'row' ? (
         <>
           {failed}
@@ -146,7 +147,7 @@ export function Form({ of, act, look, beside, cancel, form = 'page', children }:
           )}
         </Stack>
       )}
-    </form>
+    </CheckedForm>
   )
 }
 

@@ -5,8 +5,6 @@ import { type NumberBounds, readNumber, writtenNumber } from './number-text.ts'
 import { format, t } from './words.ts'
 import { Note } from './cells.tsx'
 
-const TEXT_CHARS_MAX = 60
-
 interface NumberFieldProps extends NumberBounds, Omit<TextInputProps, 'value' | 'onChange' | 'defaultValue'> {
   /** A plain decimal such as `1234.5`, or a text that could not be read; empty = no number. */
   readonly value?: string
@@ -56,7 +54,6 @@ export function NumberField({
     <TextInput
       {...props}
       ref={input}
-      maxLength={TEXT_CHARS_MAX}
       inputMode={decimals === 0 && (least ?? 0) >= 0 ? 'numeric' : 'decimal'}
       autoComplete="off"
       value={text}

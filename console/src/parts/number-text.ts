@@ -17,6 +17,7 @@ type NumberReading =
     }
 
 const DIGITS_MAX = 15
+const TEXT_MAX = 60
 /** Spaces of every width and apostrophes: people copy figures from tables, letters and bills. */
 const SPACE = /[\s\u00a0\u2009\u202f']/
 /** A currency is removed only before or after the number: `5₽60` is not 560. */
@@ -33,6 +34,7 @@ export function isPlainNumber(text: string): boolean {
  * is a problem, never a guess. A number out of bounds is a problem too, and is never changed to fit.
  */
 export function readNumber(text: string, { decimals, least, most }: NumberBounds): NumberReading {
+  if (text.length > TEXT_MAX) return { problem: 'invalid', shown: { text: `${text.slice(0, TEXT_MAX)}…` } }
   const bare = text.trim().replace(UNIT_BEFORE, '$1').replace(UNIT_AFTER, '').trim().replaceAll('\u2212', '-')
   const read = plainOf(bare)
   if (read === null) return { problem: 'invalid', shown: { text } }

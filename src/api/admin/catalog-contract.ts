@@ -80,7 +80,14 @@ export const ProviderTrial = object(
         listed: flag('Whether the provider named it; the others are known from the bundled catalogue.'),
         bundled: flag('Whether its prices are those of the bundled catalogue.'),
         exists: flag('Whether the catalogue has the model already, from other providers perhaps.'),
-        entry: narrowed<ModelEntry>(anything('A model as in the catalogue file, without prices where none are known.')),
+        entry: narrowed<ModelEntry>(
+          anything(
+            'A model as in the catalogue file, without prices where none are known. `guessed` names what the provider does not say; its `type` is one too, unless `bundled`.',
+          ),
+        ),
+        alike: optional(
+          narrowed<ModelEntry>(anything('A bundled model of this name from another provider, with prices and limits.')),
+        ),
       }),
     ),
   },

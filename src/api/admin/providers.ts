@@ -49,17 +49,18 @@ async function tryProvider(
   const startedMs = ports.clock.now()
   const trial = await ports.tryProvider(provider)
   const present = new Set(ports.catalog.shown().models.map(({ id }) => id))
-  const offered = offeredModels(slug, trial, ports.catalog.knownModels(slug))
+  const offered = offeredModels(slug, trial, ports.catalog.knownModels(slug), ports.catalog.knownModels())
   return {
     outcome: trial.outcome,
     status: trial.status,
     said: trial.said,
     elapsed_ms: Math.max(0, Math.round(ports.clock.now() - startedMs)),
-    models: offered.map(({ listed, bundled, entry: model }) => ({
+    models: offered.map(({ listed, bundled, entry: model, alike }) => ({
       listed,
       bundled,
       exists: present.has(model.id),
       entry: wireModel(model),
+      ...(alike === undefined ? {} : { alike: wireModel(alike) }),
     })),
   }
 }

@@ -34,5 +34,5 @@ export function EmailField(props: TextInputProps) {
 
 /** The name of a person, which is optional. */
 export function NameField(props: TextInputProps) {
-  return <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...props} />
+  return <TextInput label={t('entry.name')} autoComplete="name" {...props} />
 }

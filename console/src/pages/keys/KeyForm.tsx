@@ -69,7 +69,6 @@ export function KeyForm({ edited, done }: KeyFormProps) {
         label={t('keys.name')}
         description={t('keys.name_hint')}
         required
-        maxLength={100}
         data-autofocus
         {...form.field('name')}
       />
@@ -227,7 +226,6 @@ function ModelRowFields({ row, models, change, remove }: ModelRowFieldsProps) {
         <Autocomplete
           label={t('keys.model')}
           required
-          maxLength={200}
           limit={50}
           data={[...models]}
           value={row.model}

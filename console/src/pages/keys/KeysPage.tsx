@@ -294,7 +294,7 @@ function ManagementKeyForm({ close }: { readonly close: () => void }) {
     )
   return (
     <Form of={form} form="dialog" act={t('keys.management_create')} look={{ disabled: form.values.name.trim() === '' }}>
-      <TextInput label={t('keys.name')} required maxLength={100} data-autofocus {...form.field('name')} />
+      <TextInput label={t('keys.name')} required data-autofocus {...form.field('name')} />
     </Form>
   )
 }

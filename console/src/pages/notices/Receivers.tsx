@@ -274,7 +274,6 @@ function ReceiverForm({ allowed, done, ...of }: ReceiverFormProps) {
         label={t(`notices.${type}_target`)}
         description={t(of.place === 'own' ? `notices.own_${type}_hint` : `notices.${type}_hint`)}
         required
-        maxLength={2_000}
         data-autofocus
         {...form.field('target')}
       />
@@ -370,7 +369,6 @@ function ConfirmForm({ receiver: { id, target }, done }: Pick<TermsFormProps, 'r
         autoComplete="one-time-code"
         inputMode="numeric"
         required
-        maxLength={20}
         data-autofocus
         {...form.field('code')}
       />

@@ -125,14 +125,14 @@ function EntryFields({ account, form }: { readonly account: Account; readonly fo
           label={t('ledger.reason')}
           description={t('accounts.reason_hint')}
           required
-          maxLength={500}
+
           {...form.field('reason')}
         />
         <TextInput
           label={t('ledger.reference')}
           description={t('accounts.entry_lead')}
           required
-          maxLength={200}
+
           {...form.field('reference')}
         />
       </div>

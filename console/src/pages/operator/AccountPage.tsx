@@ -262,7 +262,7 @@ function AccountLimits({ account }: { readonly account: Account }) {
   })
   return (
     <Form of={form} form="narrow" act={t('common.save')}>
-      <TextInput label={t('keys.name')} required maxLength={200} {...form.field('name')} />
+      <TextInput label={t('keys.name')} required {...form.field('name')} />
       <TextInput label={t('entry.email')} description={t('access.email_hint')} type="email" {...form.field('email')} />
       <ChoiceField
         label={t('settings.model')}
@@ -342,7 +342,7 @@ function AccountKeys({ accountId }: { readonly accountId: string }) {
     <div className="page">
       <Can call="POST /admin/v1/accounts/:id/keys">
         <Form of={form} form="row" act={t('keys.create')}>
-          <TextInput label={t('keys.name')} required maxLength={100} {...form.field('name')} />
+          <TextInput label={t('keys.name')} required {...form.field('name')} />
         </Form>
       </Can>
       <Loaded of={keys} height={240}>

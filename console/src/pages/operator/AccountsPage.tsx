@@ -115,7 +115,7 @@ function AddForm() {
   })
   return (
     <Form of={form} form="dialog" act={t('accounts.create')}>
-      <TextInput label={t('keys.name')} required maxLength={200} data-autofocus {...form.field('name')} />
+      <TextInput label={t('keys.name')} required data-autofocus {...form.field('name')} />
       <TextInput label={t('entry.email')} description={t('access.email_hint')} type="email" {...form.field('email')} />
     </Form>
   )

@@ -129,7 +129,7 @@ function AddForm() {
         <NumberField label={t('codes.uses_max')} decimals={0} least={1} required {...form.field('uses')} />
       </div>
       <DayField label={t('keys.expiry')} description={t('keys.expiry_hint')} {...form.field('expires')} />
-      <TextInput label={t('codes.note')} maxLength={200} {...form.field('note')} />
+      <TextInput label={t('codes.note')} {...form.field('note')} />
     </Form>
   )
 }

@@ -23,10 +23,12 @@ import {
   firstLines,
   isComplete,
   isDecimal,
+  isGuess,
   type ModelDraft,
   newEndpoint,
   newModel,
   type PriceLine,
+  stated,
 } from './model-draft.ts'
 import price from './prices.module.css'
 import { Note, Press } from '../../parts/cells.tsx'
@@ -248,8 +250,22 @@ function Description({ draft, isNew, change }: Pick<ModelFieldsProps, 'draft' | 
         value={draft.type}
         onChange={setType}
       />
-      <NumberField label={t('prices.context')} decimals={0} least={1} {...of.value('context')} />
-      <NumberField label={t('prices.output')} decimals={0} least={1} {...of.value('output')} />
+      <NumberField
+        label={t('prices.context')}
+        description={isGuess(draft, 'context_length') && t('prices.guess')}
+        decimals={0}
+        least={1}
+        value={draft.context}
+        onChange={(context) => change(stated({ ...draft, context }, 'context_length'))}
+      />
+      <NumberField
+        label={t('prices.output')}
+        description={isGuess(draft, 'max_completion_tokens') && t('prices.guess')}
+        decimals={0}
+        least={1}
+        value={draft.output}
+        onChange={(output) => change(stated({ ...draft, output }, 'max_completion_tokens'))}
+      />
       <MarkupField {...of.value('markup')} />
     </div>
   )

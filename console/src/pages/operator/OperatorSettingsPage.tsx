@@ -83,7 +83,7 @@ function Maintenance({ maintenance }: { readonly maintenance: Settings['maintena
         act={t(isOn ? 'service.maintenance_off' : 'service.maintenance_on')}
         look={isOn ? {} : { color: 'red.8' }}
       >
-        <TextInput label={t('service.message')} maxLength={300} {...form.field('message')} />
+        <TextInput label={t('service.message')} {...form.field('message')} />
         <DurationField base="seconds" label={t('service.retry_after')} least={1} {...form.field('retry')} />
       </Form>
     </Section>
@@ -210,11 +210,11 @@ function PlainSetting({ row, propsOf }: PlainSettingProps) {
   if (row.kind === 'texts')
     return (
       <div className="fields">
-        {Object.entries(row.fields).map(([field, { label, form, most }]) =>
+        {Object.entries(row.fields).map(([field, { label, form }]) =>
           form === 'picture' ? (
             <PictureField key={field} label={label[language]} {...propsOf(`.${field}`)} />
           ) : (
-            <TextInput key={field} label={label[language]} maxLength={most} {...propsOf(`.${field}`)} />
+            <TextInput key={field} label={label[language]} {...propsOf(`.${field}`)} />
           ),
         )}
       </div>

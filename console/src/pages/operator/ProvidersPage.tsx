@@ -8,6 +8,7 @@ import { knownQuirks } from '../../../../src/catalog/known-quirks.ts'
 import { PROVIDER_TIMEOUTS } from '../../../../src/tables/settings-table.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
+import { CheckedForm } from '../../parts/CheckedForm.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { confirm, Dialog } from '../../parts/Dialog.tsx'
 import { bound } from '../../parts/Form.tsx'
@@ -148,7 +149,7 @@ function ProviderForm({ document, edited, done }: EditorProps) {
     look.mutate({ query: { dry_run: '1' }, body: { ...document, providers } })
   }
   return (
-    <form onSubmit={compare}>
+    <CheckedForm onSubmit={compare}>
       <Stack>
         <Service draft={draft} change={change} />
         <SignInFields signIn={draft.signIn} adapter={draft.adapter} change={(signIn) => change({ ...draft, signIn })}>
@@ -167,7 +168,7 @@ function ProviderForm({ document, edited, done }: EditorProps) {
           concerns={(warning) => isAbout(warning, { provider: slug })}
         />
       </Stack>
-    </form>
+    </CheckedForm>
   )
 }
 

@@ -188,7 +188,6 @@ function TokenForm({ done }: { readonly done: (made: Made) => void }) {
           description={t('tokens.name_hint')}
           inputWrapperOrder={['label', 'input', 'description', 'error']}
           required
-          maxLength={64}
           data-autofocus
           {...form.field('name')}
           onChange={({ currentTarget }) => form.set({ name: currentTarget.value.toLowerCase() })}

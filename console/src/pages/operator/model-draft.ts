@@ -174,6 +174,22 @@ function pricesOf(
   return prices
 }
 
+type Limit = 'context_length' | 'max_completion_tokens'
+
+/** Whether nobody has stated a limit. */
+export function isGuess({ kept }: ModelDraft, limit: Limit): boolean {
+  return Array.isArray(kept['guessed']) && kept['guessed'].includes(limit)
+}
+
+/** The draft whose limit is no guess any more. */
+export function stated(draft: ModelDraft, limit: Limit): ModelDraft {
+  if (!isGuess(draft, limit)) return draft
+  // It is a list of names, as above.
+  const { guessed, ...kept } = draft.kept as { readonly guessed: readonly string[] }
+  const others = guessed.filter((name) => name !== limit)
+  return { ...draft, kept: others.length === 0 ? kept : { ...kept, guessed: others } }
+}
+
 /** Whether every field of the form has a valid value; the server checks the rest. */
 export function isComplete({ id, endpoints }: ModelDraft): boolean {
   return (

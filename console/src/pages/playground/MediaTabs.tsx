@@ -74,7 +74,6 @@ function imageAddress(item: unknown): readonly string[] {
     : []
 }
 
-const CHARACTERS_MAX = 5_000
 const FORMATS = ['mp3', 'wav', 'opus', 'aac', 'flac'] as const
 
 /** Text read aloud. */
@@ -108,7 +107,7 @@ export function SpeechTab({ keyId, models, modelId }: TabProps) {
   useEffect(() => () => URL.revokeObjectURL(address ?? ''), [address])
   return (
     <Stack>
-      <PromptField label={t('play.text')} maxLength={CHARACTERS_MAX} {...field.text('text')} />
+      <PromptField label={t('play.text')} {...field.text('text')} />
       <div className="fields">
         <OptionField label={t('play.voice')} data={model?.voices ?? []} {...field.option('voice')} />
         <Select label={t('play.format')} data={[...formats]} {...field.value('format')} />
@@ -155,7 +154,6 @@ export function TranscriptionTab({ keyId, modelId }: TabProps) {
         <TextInput
           label={t('play.language')}
           placeholder={t('play.default')}
-          maxLength={20}
           value={language}
           onChange={({ currentTarget }) => setLanguage(currentTarget.value)}
         />

@@ -81,7 +81,7 @@ function ProfileForm() {
   })
   return (
     <Form of={form} act={t('common.save')}>
-      <TextInput label={t('entry.name')} autoComplete="name" maxLength={100} {...form.field('name')} />
+      <TextInput label={t('entry.name')} autoComplete="name" {...form.field('name')} />
       {mayModel && <ModelField {...form.field('model')} />}
       <Select
         label={t('settings.zone')}

@@ -6,6 +6,7 @@ import type { CatalogDocument, ProviderTrial } from '../../../../../src/api/admi
 import { ownValue } from '../../../../../src/base/own-value.ts'
 import { useAct } from '../../../api/hooks.ts'
 import { ButtonLink, Press } from '../../../parts/cells.tsx'
+import { CheckedForm } from '../../../parts/CheckedForm.tsx'
 import { bound } from '../../../parts/Form.tsx'
 import { useKept } from '../../../parts/kept.ts'
 import { PlusIcon } from '../../../parts/icons.ts'
@@ -264,7 +265,7 @@ function ConnectionFields({ draft, hasKey, busy, change, test, children }: Conne
   const isOwn = draft.service === OWN
   return (
     <Section boxed title={isOwn ? t('connect.own') : draft.service.name} lead={t('connect.key_lead')}>
-      <form
+      <CheckedForm
         onSubmit={(event) => {
           event.preventDefault()
           test()
@@ -293,7 +294,7 @@ function ConnectionFields({ draft, hasKey, busy, change, test, children }: Conne
           </div>
           {children}
         </Stack>
-      </form>
+      </CheckedForm>
     </Section>
   )
 }

@@ -6,14 +6,24 @@ import { SearchField } from '../../../parts/Filters.tsx'
 import { List } from '../../../parts/List.tsx'
 import { NumberField } from '../../../parts/NumberField.tsx'
 import { Section } from '../../../parts/Page.tsx'
-import { StatusBadge, Press } from '../../../parts/cells.tsx'
+import { Note, StatusBadge, Press } from '../../../parts/cells.tsx'
+import { MODEL_TYPES } from '../../../../../src/tables/model-types.ts'
 import { format, t } from '../../../parts/words.ts'
 import { priceName } from '../../models/PriceLines.tsx'
 import { MarkupField } from '../MarkupField.tsx'
 import { MissingRates } from '../Rates.tsx'
 import type { Selling } from '../ModelForm.tsx'
-import { isDecimal } from '../model-draft.ts'
-import { type Choice, isPriced, linesOf, withCurrency, withLine } from './connect-draft.ts'
+import { draftOf, isDecimal, isGuess } from '../model-draft.ts'
+import {
+  type Choice,
+  isPriced,
+  linesOf,
+  withAlike,
+  withContext,
+  withCurrency,
+  withLine,
+  withType,
+} from './connect-draft.ts'
 import css from './connect.module.css'
 
 const PAGE_ROWS = 25
@@ -107,8 +117,7 @@ function ChoiceList({ choices, hasList, selling, set }: ChoiceListProps) {
           id: 'context',
           title: t('prices.context_short'),
           end: true,
-          cell: ({ offered: { entry } }) =>
-            entry.context_length === undefined ? '–' : format.compact(entry.context_length),
+          cell: (choice) => <Context choice={choice} set={set} />,
         },
         {
           id: 'cost',
@@ -154,24 +163,93 @@ function ModelChoice({ choice, hasList, set }: ModelChoiceProps) {
   const { entry } = offered
   const upstream = entry.endpoints[0]?.model ?? entry.id
   return (
-    <Checkbox
-      checked={chosen}
-      onChange={({ currentTarget }) => set({ ...choice, chosen: currentTarget.checked })}
-      label={
-        <span className={css.model}>
-          <span>{entry.name ?? upstream}</span>
-          <span className="mono">{entry.id}</span>
-        </span>
-      }
-      description={
-        <>
-          {!offered.listed && hasList && <StatusBadge tone="warn">{t('connect.unlisted')}</StatusBadge>}
-          {offered.listed && !offered.bundled && <StatusBadge tone="quiet">{t('connect.unpriced')}</StatusBadge>}
-          {offered.exists && <StatusBadge tone="quiet">{t('connect.exists')}</StatusBadge>}
-        </>
-      }
-      classNames={{ description: css.badges ?? '' }}
+    <>
+      <Checkbox
+        checked={chosen}
+        onChange={({ currentTarget }) => set({ ...choice, chosen: currentTarget.checked })}
+        label={
+          <span className={css.model}>
+            <span>{entry.name ?? upstream}</span>
+            <span className="mono">{entry.id}</span>
+          </span>
+        }
+        description={
+          <>
+            {!offered.listed && hasList && <StatusBadge tone="warn">{t('connect.unlisted')}</StatusBadge>}
+            {offered.listed && !offered.bundled && <StatusBadge tone="quiet">{t('connect.unpriced')}</StatusBadge>}
+            {!offered.bundled && !chosen && (
+              <StatusBadge tone="quiet">
+                {t('connect.guessed_type', { type: t(`type.${choice.draft.type}`) })}
+              </StatusBadge>
+            )}
+            {offered.exists && <StatusBadge tone="quiet">{t('connect.exists')}</StatusBadge>}
+          </>
+        }
+        classNames={{ description: css.badges ?? '' }}
+      />
+      {offered.bundled ? null : chosen ? (
+        <Select
+          size="xs"
+          w={220}
+          ms={34}
+          aria-label={t('connect.type_of', { model: entry.id })}
+          data={MODEL_TYPES.map((type) => ({ value: type, label: t(`type.${type}`) }))}
+          value={choice.draft.type}
+          onChange={(value) => {
+            const type = MODEL_TYPES.find((known) => known === value)
+            if (type !== undefined) set(withType(choice, type))
+          }}
+        />
+      ) : null}
+      <div className={css.alike}>
+        <Alike choice={choice} set={set} />
+      </div>
+    </>
+  )
+}
+
+/** The context of the model; a guess says that it is one, and can be replaced. */
+function Context({ choice, set }: Pick<PriceFieldsProps, 'choice' | 'set'>) {
+  const { draft, chosen, offered } = choice
+  const guess = isGuess(draft, 'context_length') && <Note size="xs">{t('prices.guess')}</Note>
+  if (!chosen || offered.bundled)
+    return (
+      <>
+        {draft.context === '' ? '–' : format.number(Number(draft.context))}
+        {guess}
+      </>
+    )
+  return (
+    <NumberField
+      size="xs"
+      w={110}
+      aria-label={t('connect.context_of', { model: draft.id })}
+      decimals={0}
+      least={1}
+      value={draft.context}
+      onChange={(context) => set(withContext(choice, context))}
+      error={guess || null}
     />
+  )
+}
+
+/** What the bundled catalogue knows of a model of this name. */
+function Alike({ choice, set }: Pick<PriceFieldsProps, 'choice' | 'set'>) {
+  const { alike } = choice.offered
+  if (alike === undefined || choice.draft.endpoints.some(({ lines }) => lines.some(({ cost }) => cost !== '')))
+    return null
+  const [known] = draftOf(alike).endpoints
+  if (known === undefined) return null
+  const { tiers } = known.conditions.cost
+  const steps = Array.isArray(tiers) ? tiers.map(({ above }) => t('connect.step', { above: format.number(above) })) : []
+  const prices = known.lines.slice(0, LINES_MAX).map(({ cost }) => format.cost(cost, known.currency))
+  return (
+    <Group gap="xs">
+      <Note size="xs" span>
+        {t('connect.alike', { model: alike.id, prices: [prices.join(' / '), ...steps].join(', ') })}
+      </Note>
+      <Press size="compact-xs" variant="light" onClick={() => set(withAlike(choice))} text={t('connect.use')} />
+    </Group>
   )
 }
 

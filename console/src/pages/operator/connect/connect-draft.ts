@@ -1,7 +1,8 @@
 import { adapters, knownProviders, type KnownService } from 'virtual:adapters'
 import type { ModelEntry, ProviderEntry, ProviderTrial } from '../../../../../src/api/admin/catalog-contract.ts'
-import type { Input } from '../../../api/endpoint.ts'
-import { draftOf, entryOf, firstLines, isComplete, type ModelDraft, type PriceLine } from '../model-draft.ts'
+import type { ModelType } from '../../../../../src/tables/model-types.ts'
+import { given, type Input } from '../../../api/endpoint.ts'
+import { draftOf, entryOf, firstLines, isComplete, type ModelDraft, type PriceLine, stated } from '../model-draft.ts'
 import { providerDraft, providerEntry, type SignIn, signInOf } from '../provider-draft.ts'
 
 export interface Service extends KnownService {
@@ -130,6 +131,26 @@ export function withLine(choice: Choice, index: number, cost: string): Choice {
     lines: endpoint.lines.map((line, at) => (at === index ? { ...line, cost } : line)),
   }))
   return { ...choice, draft: { ...choice.draft, endpoints } }
+}
+
+/** The limit that the operator knows takes the place of a guess. */
+export function withContext({ draft, ...choice }: Choice, context: string): Choice {
+  return { ...choice, draft: stated({ ...draft, context }, 'context_length') }
+}
+
+export function withType({ draft, ...choice }: Choice, type: ModelType): Choice {
+  const endpoints = draft.endpoints.map((endpoint) => ({ ...endpoint, lines: firstLines(type) }))
+  return { ...choice, draft: { ...draft, type, endpoints } }
+}
+
+/** The prices and limits of the bundled model of that name. */
+export function withAlike(choice: Choice): Choice {
+  const { alike, entry } = choice.offered
+  const [known] = alike?.endpoints ?? []
+  if (alike === undefined || known === undefined) return choice
+  const { endpoints, id, name = alike.name } = entry
+  const routes = endpoints.map(({ provider, model }) => ({ provider, model, price: known.price }))
+  return { ...choice, chosen: true, draft: draftOf({ ...alike, id, ...given({ name }), endpoints: routes }) }
 }
 
 export function withCurrency(choice: Choice, currency: string): Choice {

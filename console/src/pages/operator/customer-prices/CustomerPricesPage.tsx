@@ -185,7 +185,7 @@ function GroupForm({ group, done }: { readonly group: AccountGroup | null; reado
   })
   return (
     <Form of={form} form="dialog" act={t('common.save')}>
-      <TextInput label={t('keys.name')} required maxLength={200} data-autofocus {...form.field('name')} />
+      <TextInput label={t('keys.name')} required data-autofocus {...form.field('name')} />
       <CustomerMarkupField required {...form.field('markup')} />
       {group !== null && <ExternalIdField {...form.field('external_id')} />}
     </Form>
