@@ -31,8 +31,8 @@
     var link = document.createElement('link')
     link.rel = rel
     link.href = href
-    if (as !== undefined) link.as = as
-    if (as === 'fetch') link.crossOrigin = ''
+    // The scripts ask for both without the credentials of another origin; a preload with others would be loaded twice.
+    if (as !== undefined) Object.assign(link, { as: as, crossOrigin: '' })
     document.head.append(link)
   }
   var given = document.currentScript.dataset

@@ -70,7 +70,7 @@ export function DayChart(props: DayChartProps) {
           point={setPointed}
           open={open === undefined ? undefined : openAt}
         >
-          <div style={{ height }}>
+          <div style={{ height }} data-fixed>
             {Drawing === undefined ? (
               <Outline height={height} />
             ) : (

@@ -54,7 +54,7 @@ function pictureOf(failure: unknown): PictureName {
 
 export function Outline({ height }: { readonly height: number }) {
   return (
-    <Stack gap="sm" role="status" aria-label={t('common.loading')}>
+    <Stack gap="sm" role="status" aria-label={t('common.loading')} data-outline>
       <Skeleton height={Math.min(height, 44)} radius="md" />
       {height > 60 && <Skeleton height={height - 56} radius="md" />}
     </Stack>

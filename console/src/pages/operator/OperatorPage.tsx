@@ -3,7 +3,7 @@ import { Link, useLocation } from '@tanstack/react-router'
 import type { OperatorWarning } from '../../../../src/api/admin/report-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Can } from '../../parts/Can.tsx'
-import { Empty, type EmptyProps } from '../../parts/Loaded.tsx'
+import { Empty, type EmptyProps, Outline } from '../../parts/Loaded.tsx'
 import { Page, type PageProps } from '../../parts/Page.tsx'
 import { format, t } from '../../parts/words.ts'
 import { useProfile } from '../../session.tsx'
@@ -47,6 +47,7 @@ function useClosed(): EmptyProps | null {
 function Warnings() {
   // The page is useful without the warnings, and shows its own failures.
   const warnings = useRead('GET /admin/v1/warnings', {}, { everyMs: EVERY_MS })
+  if (warnings.isLoading) return <Outline height={400} />
   return warnings.data?.data.map((warning) => <Warning key={warning.kind} warning={warning} />)
 }
 
