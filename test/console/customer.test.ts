@@ -126,6 +126,16 @@ for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
       await page.reload()
       await page.getByText('sandbox/chat').first().waitFor()
       assert.match(await page.getByRole('main').innerText(), language === 'en' ? /₽0\.000\d+/ : /0,000\d+\s₽/)
+      // The balance has kopecks, and a click copies all of its digits.
+      const balance = page.getByRole('main').locator('data').first()
+      assert.match(await balance.innerText(), language === 'en' ? /^₽\d+\.\d\d$/ : /^\d+,\d\d\s₽$/)
+      const exact = await balance.getAttribute('value')
+      assert.match(exact ?? '', /\.\d{3,6}$/)
+      assert.ok((await balance.getAttribute('title'))?.replace(',', '.').includes(exact ?? '?'))
+      await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+      await balance.click()
+      await page.getByText(texts(language)('common.copied')).waitFor()
+      assert.equal(await page.evaluate('navigator.clipboard.readText()'), exact)
     })
   })
 

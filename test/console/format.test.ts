@@ -12,7 +12,7 @@ const SECOND_WAYS = [
     /new Intl\.|Intl\.(?:Number|DateTime|RelativeTime)Format\(|\.toLocale(?:Date|Time)?String\(/,
     'use a method of Format',
   ],
-  [/end: true,\s*(?:value: [^\n]*\n\s*)?cell: [^\n]*\bformat\.money\(/, 'a column of sums is moneyInColumn'],
+  [/end: true,\s*(?:value: [^\n]*\n\s*)?cell: [^\n]*\bformat\.money\(/, 'an amount in a list is a Money'],
   [/\bcell: [^\n]*\bformat\.(?:dateTime|date|time|moment|ago)\(/, 'a time in a list is a Moment'],
 ] as const
 
@@ -28,21 +28,21 @@ function seen(shown: string, mark: string): number {
   )
 }
 
-test('figures that stand together add up as they are shown, in both languages', () => {
+test('exact figures add up as they are shown, in both languages', () => {
   for (const [language, mark] of [
     ['en', '.'],
     ['ru', ','],
   ] as const) {
     const format = createFormat(language, 'UTC')
     assert.equal(
-      seen(format.money(303.337_5), mark) - seen(format.money(242.664_9), mark),
-      seen(format.money(60.672_6), mark),
+      seen(format.exactRubles(303.337_5), mark) - seen(format.exactRubles(242.664_9), mark),
+      seen(format.exactRubles(60.672_6), mark),
     )
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1e12 }), fc.integer({ min: 0, max: 1e12 }), (revenue, cost) => {
         assert.equal(
-          seen(format.money(revenue / MICRO), mark) - seen(format.money(cost / MICRO), mark),
-          seen(format.money((revenue - cost) / MICRO), mark),
+          seen(format.exactRubles(revenue / MICRO), mark) - seen(format.exactRubles(cost / MICRO), mark),
+          seen(format.exactRubles((revenue - cost) / MICRO), mark),
         )
       }),
     )
@@ -70,7 +70,7 @@ test('a period names its days in full, in the right case, and its year once', ()
   })
 })
 
-test('numbers, money and times have one way into a text, and money stands in line in every list', () => {
+test('numbers, money and times have one way into a text', () => {
   const faults = globSync('console/src/**/*.{ts,tsx}', { cwd: ROOT })
     .filter((file) => !file.endsWith('/parts/format.ts') && !file.endsWith('/zoned-day.ts'))
     .flatMap((file) => {
@@ -86,26 +86,28 @@ test('numbers, money and times have one way into a text, and money stands in lin
     )
 })
 
-test('sums below each other stand at the decimal mark, and nothing is between a sum and its sign of the ruble', () => {
-  for (const [language, mark] of [
-    ['en', '.'],
-    ['ru', ','],
+test('amounts have kopecks, and below a kopeck two digits that say something', () => {
+  const [en, ru] = [createFormat('en', 'UTC'), createFormat('ru', 'UTC')]
+  for (const [value, shown, russian] of [
+    [1_362.862513, '₽1,362.86', '1\u00a0362,86\u00a0₽'],
+    [0, '₽0.00', '0,00\u00a0₽'],
+    [0.01, '₽0.01', '0,01\u00a0₽'],
+    [0.009, '₽0.009', '0,009\u00a0₽'],
+    [0.001234, '₽0.0012', '0,0012\u00a0₽'],
+    [0.000001, '₽0.000001', '0,000001\u00a0₽'],
+    [-0.000345, '-₽0.00035', '-0,00035\u00a0₽'],
   ] as const) {
-    const format = createFormat(language, 'UTC')
-    const column = [format.moneyInColumn(0.25), format.moneyInColumn(1_234.567891), format.moneyInColumn(-3)]
-    const bill = ['0.25', '1.0000000001', '3'].map((decimal) => format.exactInColumn(decimal, 10))
-    for (const sums of [column, bill])
-      assert.equal(new Set(sums.map((sum) => sum.length - sum.indexOf(mark))).size, 1, sums.join('\n'))
-    assert.equal(format.moneyInColumn(0.25).trimEnd(), format.money(0.25))
-    assert.equal(format.exactInColumn('0.25', 10).trimEnd(), format.money(0.25))
+    assert.equal(en.money(value), shown)
+    assert.equal(ru.money(value), russian)
   }
+  assert.equal(en.exactRubles(1_362.862513), '₽1,362.862513')
 })
 
 test('an exact sum of rubles looks as other sums do', () => {
   for (const language of ['en', 'ru']) {
     const format = createFormat(language, 'UTC')
     for (const value of [-1_234.56, 0.25, 12_345_678.125])
-      assert.equal(format.exactMoney(String(value)), format.money(value))
+      assert.equal(format.exactMoney(String(value)), format.exactRubles(value))
   }
   assert.equal(createFormat('ru', 'UTC').exactMoney('0.0000000123'), '0,0000000123\u00a0₽')
   assert.equal(createFormat('en', 'UTC').exactMoney('3'), '₽3')

@@ -6,16 +6,20 @@ import type { CsvValue } from '../../../src/base/csv.ts'
 import { ownValue } from '../../../src/base/own-value.ts'
 import { given } from '../api/endpoint.ts'
 import css from '../style/list.module.css'
-import { Clip, Moment, StatusBadge, type Tone } from './cells.tsx'
+import { Clip, Moment, Money, StatusBadge, type Tone } from './cells.tsx'
 import type { Format } from './format.ts'
 import { Empty, type EmptyProps } from './Loaded.tsx'
 import { format, t, useReader } from './words.ts'
 
-/** How a number is written; `percent`: 100 is the whole; `share`: 1 is the whole; `speed`: tokens per second. */
+/**
+ * How a number is written; `exact`: money to its last digit; `percent`: 100 is the whole; `share`: 1 is the whole;
+ * `speed`: tokens per second.
+ */
 const NUMBERS = {
   count: (value) => format.number(value),
   compact: (value) => format.compact(value),
-  money: (value) => format.moneyInColumn(value),
+  money: (value) => format.money(value),
+  exact: (value) => format.exactRubles(value),
   percent: (value) => format.percent(value / 100),
   share: (value) => format.percent(value),
   duration: (value) => format.duration(value),
@@ -218,6 +222,7 @@ function valueFace<Row>(column: Column<Row>, row: Row) {
   }
   const given = valueOf(column)?.(row) ?? null
   if (given === null) return none ?? (as === 'ago' ? t('keys.never') : AT_END.has(as) ? '–' : '')
+  if (as === 'money' && typeof given === 'number') return <Money of={given} />
   if (typeof given === 'number') return (ownValue(NUMBERS, as) ?? NUMBERS.count)(given)
   const text = typeof given === 'object' ? given.decimal : String(given)
   switch (as) {

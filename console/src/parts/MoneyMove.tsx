@@ -26,8 +26,8 @@ export function MoneyMove({ move }: { readonly move: Move }) {
         items={[
           [t('move.from'), from],
           [t('move.to'), to],
-          [t('money.amount'), format.money(Math.abs(change))],
-          [t('home.balance'), `${format.money(balance)} → ${format.money(balanceAfter(move))}`],
+          [t('money.amount'), format.exactRubles(Math.abs(change))],
+          [t('home.balance'), `${format.exactRubles(balance)} → ${format.exactRubles(balanceAfter(move))}`],
         ]}
       />
     </div>

@@ -2,6 +2,7 @@ import { Group, Text, Title } from '@mantine/core'
 import clsx from 'clsx'
 import { type CSSProperties, Fragment, type ReactNode } from 'react'
 import type { AccountLimit } from '../../../src/api/records/limits-contract.ts'
+import { Money } from './cells.tsx'
 import { format, t } from './words.ts'
 import { useTitle } from '../session.tsx'
 
@@ -88,16 +89,25 @@ const CHARACTERS = 10
 
 interface TileProps {
   readonly label: string
-  readonly value: ReactNode
+  readonly value?: ReactNode
+  /** An amount as its value. */
+  readonly money?: number
   readonly note?: ReactNode
   /** The main figure of the page: it comes first, and is larger than the others. */
   readonly lead?: boolean
 }
 
 /** One important number, with its name above and its meaning below. */
-export function Tile({ label, value, note, lead = false }: TileProps) {
+export function Tile({
+  label,
+  money,
+  value = money === undefined ? null : <Money of={money} />,
+  note,
+  lead = false,
+}: TileProps) {
+  const text = money === undefined ? value : format.money(money)
   // A long value is smaller, so that it fits on its line. The type CSSProperties does not have custom properties.
-  const style = { '--characters': typeof value === 'string' ? value.length : CHARACTERS } as CSSProperties
+  const style = { '--characters': typeof text === 'string' ? text.length : CHARACTERS } as CSSProperties
   return (
     <div className="tile" data-lead={lead}>
       <div className="tile-name">{label}</div>
@@ -150,7 +160,7 @@ export function SpendingLimitTile({ of }: { readonly of: AccountLimit }) {
   return (
     <Tile
       label={reset === null ? t('limits.total') : t(`limits.${reset}`)}
-      value={format.money(used)}
+      money={used}
       note={
         <>
           <LimitBar share={limit === 0 ? 1 : used / limit} label={text} />

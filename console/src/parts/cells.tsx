@@ -1,10 +1,12 @@
 import { Button, type ButtonProps, Text, type TextProps } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
 import { createLink } from '@tanstack/react-router'
 import clsx from 'clsx'
-import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ComponentProps, type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import type { ErrorType } from '../../../src/base/errors.ts'
 import css from '../style/list.module.css'
 import { errorName } from './failure-text.ts'
+import { plainNumber } from './number-text.ts'
 import { format, t } from './words.ts'
 
 /** A text on one line. If it is cut off, a tooltip shows all of it on hover and on focus, which a tap also gives. */
@@ -63,6 +65,27 @@ export function requestEnd({
 }) {
   const text = status === 'error' && cause !== null ? errorName(cause) : t(`status.${status}`)
   return <StatusBadge tone={ENDS[status]}>{text}</StatusBadge>
+}
+
+/** An amount in kopecks. Its tooltip has all digits, and a click copies them. */
+export function Money({ of }: { readonly of: number }) {
+  return (
+    <data value={plainNumber(of)} title={format.exactRubles(of)}>
+      {format.money(of)}
+    </data>
+  )
+}
+
+/** Copies the amount that was clicked, unless the click opens a link. */
+export async function copyAmount({ target }: MouseEvent): Promise<void> {
+  const amount = target instanceof Element ? target.closest('data') : null
+  if (amount === null || amount.closest('a, button') !== null) return
+  try {
+    await navigator.clipboard.writeText(amount.value)
+    notifications.show({ message: t('common.copied'), color: 'sea' })
+  } catch {
+    // The browser refuses, or the page came over plain HTTP: the tooltip has the amount.
+  }
 }
 
 type PressProps = ButtonProps & Omit<ComponentProps<'button'>, keyof ButtonProps> & { readonly text: string }

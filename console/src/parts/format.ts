@@ -1,8 +1,4 @@
 const MICRO_DIGITS = 6
-/** The number of digits of kopecks. */
-const FRACTION_MIN = 2
-/** As wide as a digit. */
-const FIGURE_SPACE = '\u2007'
 
 /** Numbers, money and times in the format of the reader's language and time zone. */
 export type Format = ReturnType<typeof createFormat>
@@ -27,8 +23,6 @@ export function createFormat(language: string, zone: string) {
     times({ timeZone: 'UTC', day: 'numeric', month: 'long', ...(withYear ? { year: 'numeric' } : {}) }).format(
       new Date(`${day}T00:00:00Z`),
     )
-  const exactRublesOf = (decimal: string): readonly Part[] =>
-    exactRubles(decimal, rubles({ minimumFractionDigits: 1 }), numbers({}))
   return {
     locale,
     zone,
@@ -37,19 +31,20 @@ export function createFormat(language: string, zone: string) {
         .formatToParts(0.5)
         .find(({ type }) => type === 'decimal')?.value ?? '.',
     number,
-    /** Rubles to the last micro-ruble. Nothing is rounded, so figures that are shown together add up. */
-    money: (value: number): string => rub(value, exact),
+    /** Rubles and kopecks; less than a kopeck has its first two digits. */
+    money: (value: number): string => rub(value, kopecks(value)),
     /** The same for a change, with its sign. */
-    moreMoney: (value: number): string => rub(value, { ...exact, signDisplay: 'exceptZero' }),
-    /** The same for the end of a column: decimal marks are aligned, since missing digits leave a space. */
-    moneyInColumn: (value: number): string => withRoom(rubles(exact).formatToParts(value), MICRO_DIGITS),
+    moreMoney: (value: number): string => rub(value, { ...kopecks(value), signDisplay: 'exceptZero' }),
+    /**
+     * Rubles to the last micro-ruble, for bills and ledgers: nothing is rounded, so figures that are shown together add
+     * up.
+     */
+    exactRubles: (value: number): string => rub(value, exact),
     /** An exact decimal of rubles with all its digits: price × tokens may have more digits than a JavaScript number. */
     exactMoney: (decimal: string): string =>
-      exactRublesOf(decimal)
+      exactRubles(decimal, rubles({ minimumFractionDigits: 1 }), numbers({}))
         .map(({ value }) => value)
         .join(''),
-    /** The same for a column of decimals with at most `places` digits after the decimal mark. */
-    exactInColumn: (decimal: string, places: number): string => withRoom(exactRublesOf(withKopecks(decimal)), places),
     /** A price in rubles, without needless zeros. */
     price: (value: string | number): string =>
       rub(Number(value), {
@@ -94,18 +89,8 @@ export function createFormat(language: string, zone: string) {
   }
 }
 
-/**
- * Adds space for digits that other rows of the column have. It comes after the ruble sign, where it cannot be seen:
- * before the sign it would be a visible gap.
- */
-function withRoom(sum: readonly Part[], places: number): string {
-  const digits = sum.find(({ type }) => type === 'fraction')?.value.length ?? 0
-  return `${sum.map(({ value }) => value).join('')}${FIGURE_SPACE.repeat(Math.max(0, places - digits))}`
-}
-
-function withKopecks(decimal: string): string {
-  const [whole = '', fraction = ''] = decimal.split('.')
-  return `${whole}.${fraction.padEnd(FRACTION_MIN, '0')}`
+function kopecks(value: number): Intl.NumberFormatOptions {
+  return value !== 0 && Math.abs(value) < 0.01 ? { maximumSignificantDigits: 2 } : {}
 }
 
 function bytesStyle(count: number): Intl.NumberFormatOptions {

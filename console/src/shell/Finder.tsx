@@ -74,7 +74,7 @@ export function Finder({ close }: { readonly close: () => void }) {
         aria-expanded
         aria-controls={listId}
         aria-activedescendant={chosen && `${listId}-${chosen.id}`}
-        aria-label={t('common.search')}
+        aria-label={t('find.open')}
         placeholder={t('find.hint')}
         leftSection={busy ? <Loader size={16} /> : <icons.SearchIcon size={17} />}
         value={text}
@@ -100,7 +100,7 @@ interface OptionsProps {
 
 function Options({ id: listId, all, chosen, choose, open }: OptionsProps) {
   return (
-    <div role="listbox" id={listId} aria-label={t('common.search')} className={css.found}>
+    <div role="listbox" id={listId} aria-label={t('find.open')} className={css.found}>
       {all.map((one) => {
         const { id, kind, name, more = null, icon: OwnIcon } = one
         return (

@@ -17,6 +17,7 @@ import { Fragment, type ReactNode, useEffect, useRef } from 'react'
 import type { Language } from '../../../src/api/cabinet/session-contract.ts'
 import { setProfile, useAct, useEnterAccount, useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
+import { copyAmount, Money } from '../parts/cells.tsx'
 import { Dialog, dialogName } from '../parts/Dialog.tsx'
 import { onDemand } from '../parts/OnDemand.tsx'
 import { tellFailure } from '../parts/Loaded.tsx'
@@ -98,7 +99,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
           <Preferences />
         </Group>
       </Drawer>
-      <main className={css.main} id="content" tabIndex={-1} ref={main}>
+      <main className={css.main} id="content" tabIndex={-1} ref={main} onClick={(event) => void copyAmount(event)}>
         <Notices />
         {children}
         {SERVICE_LINKS.some((name) => service.brand[name] !== '') && <ServiceLinks />}
@@ -119,15 +120,15 @@ function FinderButton() {
       <UnstyledButton
         className={css.find}
         onClick={open}
-        aria-label={t('common.search')}
+        aria-label={t('find.open')}
         aria-keyshortcuts="Meta+K Control+K"
       >
         <SearchIcon size={17} aria-hidden />
         <span className={css.wide} data-keys={isMac ? '⌘K' : 'Ctrl K'}>
-          {t('common.search')}
+          {t('find.short')}
         </span>
       </UnstyledButton>
-      <Dialog name="find" of={opened} close={close} size="lg" title={t('common.search')}>
+      <Dialog name="find" of={opened} close={close} size="lg" title={t('find.open')}>
         <Finder close={close} />
       </Dialog>
     </>
@@ -192,7 +193,7 @@ function Balance() {
       aria-label={t('shell.balance', { amount: format.money(summary.data.money.balance) })}
     >
       <WalletIcon size={17} stroke={1.8} aria-hidden />
-      {format.money(summary.data.money.balance)}
+      <Money of={summary.data.money.balance} />
     </Link>
   )
 }

@@ -57,13 +57,13 @@ function Overview({ summary }: { readonly summary: Summary }) {
         <Tile
           lead
           label={t('home.balance')}
-          value={format.money(money.balance)}
+          money={money.balance}
           note={t('home.reserved', { amount: format.money(money.reserved) })}
         />
         {limit !== null && <SpendingLimitTile of={limit} />}
-        <Tile label={t('home.today')} value={format.money(today.cost)} note={requests(today.requests)} />
-        <Tile label={t('home.week')} value={format.money(week.cost)} note={requests(week.requests)} />
-        <Tile label={t('home.month')} value={format.money(month.cost)} note={requests(month.requests)} />
+        <Tile label={t('home.today')} money={today.cost} note={requests(today.requests)} />
+        <Tile label={t('home.week')} money={week.cost} note={requests(week.requests)} />
+        <Tile label={t('home.month')} money={month.cost} note={requests(month.requests)} />
         <Tile
           label={t('home.errors')}
           value={format.percent(month.requests === 0 ? 0 : month.errors / month.requests)}

@@ -62,16 +62,16 @@ export function Ledger({ account }: { readonly account?: string }) {
           {
             id: 'amount',
             title: t('money.amount'),
-            as: 'money',
+            as: 'exact',
             value: 'amount',
             cell: ({ amount }) => (
               <Text span inherit fw={600} className={amount > 0 ? 'added' : ''}>
                 {amount > 0 ? '+' : ''}
-                {format.moneyInColumn(amount)}
+                {format.exactRubles(amount)}
               </Text>
             ),
           },
-          { id: 'balance', title: t('ledger.balance'), as: 'money', value: 'balance' },
+          { id: 'balance', title: t('ledger.balance'), as: 'exact', value: 'balance' },
         ]}
       />
     </>

@@ -53,7 +53,7 @@ function StatementSheet({ statement }: { readonly statement: Statement }) {
         <Tile
           lead
           label={t('statement.closing')}
-          value={format.money(statement.closing)}
+          money={statement.closing}
           note={t('statement.of', format.span(statement.from, statement.to))}
         />
       </div>
@@ -112,7 +112,7 @@ function Lines({ lines }: Pick<Statement, 'lines'>) {
         { id: 'kind', title: t('ledger.kind'), value: ({ kind }) => t(`ledger.${kind}`) },
         { id: 'text', title: t('statement.text'), value: ({ text }) => text },
         { id: 'requests', title: t('usage.requests'), as: 'count', none: '', value: ({ requests }) => requests },
-        { id: 'amount', title: t('money.amount'), as: 'money', value: ({ amount }) => amount },
+        { id: 'amount', title: t('money.amount'), as: 'exact', value: ({ amount }) => amount },
       ]}
     />
   )
@@ -127,7 +127,7 @@ function Sums({ items }: { readonly items: readonly (readonly [name: string, rub
         return (
           <Fragment key={name}>
             <dt className={className}>{name}</dt>
-            <dd className={className}>{format.moneyInColumn(rub)}</dd>
+            <dd className={className}>{format.exactRubles(rub)}</dd>
           </Fragment>
         )
       })}

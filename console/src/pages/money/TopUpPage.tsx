@@ -32,9 +32,9 @@ export function TopUpPage() {
       <Loaded of={summary} height={90}>
         {({ money }) => (
           <div className="tiles">
-            <Tile lead label={t('home.balance')} value={format.money(money.balance)} />
-            <Tile label={t('money.available')} value={format.money(money.available)} note={t('money.available_note')} />
-            <Tile label={t('money.reserved')} value={format.money(money.reserved)} note={t('money.reserved_note')} />
+            <Tile lead label={t('home.balance')} money={money.balance} />
+            <Tile label={t('money.available')} money={money.available} note={t('money.available_note')} />
+            <Tile label={t('money.reserved')} money={money.reserved} note={t('money.reserved_note')} />
           </div>
         )}
       </Loaded>
@@ -118,7 +118,7 @@ function PayForm({ first, methods, money }: PayFormProps) {
       of={form}
       act={
         isPlainNumber(typed)
-          ? t('money.pay_amount_by', { name, amount: format.money(Number(typed)) })
+          ? t('money.pay_amount_by', { name, amount: format.exactRubles(Number(typed)) })
           : t('money.pay_by', { name })
       }
     >
@@ -131,7 +131,7 @@ function PayForm({ first, methods, money }: PayFormProps) {
       )}
       <NumberField
         label={t('money.amount')}
-        description={t('money.bounds', { least: format.money(least), most: format.money(most) })}
+        description={t('money.bounds', { least: format.exactRubles(least), most: format.exactRubles(most) })}
         unit="₽"
         decimals={2}
         least={least}
@@ -174,8 +174,8 @@ function RedeemForm() {
       {form.answer !== undefined && (
         <Alert color="teal" role="status">
           {t('money.redeemed', {
-            amount: format.money(form.answer.amount),
-            balance: format.money(form.answer.balance),
+            amount: format.exactRubles(form.answer.amount),
+            balance: format.exactRubles(form.answer.balance),
           })}
         </Alert>
       )}
@@ -201,7 +201,7 @@ function PaymentReturn({ id }: { readonly id: string }) {
   }, [state, id, mutate])
   if (payment.isError) return <Failed failure={payment.error} />
   if (payment.data === undefined || state === undefined) return <Loader size="sm" aria-label={t('common.loading')} />
-  const amount = format.money(payment.data.amount)
+  const amount = format.exactRubles(payment.data.amount)
   if (state === 'paid') return <Alert color="teal" role="status" title={t('money.paid', { amount })} />
   if (state === 'cancelled') return <Alert color="gray" role="status" title={t('money.cancelled', { amount })} />
   const ask = (): void => mutate({ params: { id } })

@@ -79,11 +79,11 @@ function EntryForm({ account }: { readonly account: Account }) {
       const move = moveOf(account, action, Number(amount))
       confirm({
         name: 'entry',
-        title: t('accounts.ask_entry', { act: t(`accounts.do_${action}`), amount: format.money(Number(amount)) }),
+        title: t('accounts.ask_entry', { act: t(`accounts.do_${action}`), amount: format.exactRubles(Number(amount)) }),
         text: t('accounts.ask_entry_text', {
           ...move,
-          before: format.money(account.balance),
-          after: format.money(balanceAfter(move)),
+          before: format.exactRubles(account.balance),
+          after: format.exactRubles(balanceAfter(move)),
         }),
         act: t(`accounts.do_${action}`),
         harmful: move.change < 0,
@@ -113,7 +113,7 @@ function EntryFields({ account, form }: { readonly account: Account; readonly fo
         />
         <NumberField
           label={t('money.amount')}
-          {...(leaves ? { description: t('accounts.at_most', { amount: format.money(account.available) }) } : {})}
+          {...(leaves ? { description: t('accounts.at_most', { amount: format.exactRubles(account.available) }) } : {})}
           unit="₽"
           decimals={6}
           required

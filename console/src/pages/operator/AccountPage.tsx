@@ -145,9 +145,9 @@ function Figures({ account }: { readonly account: Account }) {
   const { status } = account
   return (
     <div className="tiles">
-      <Tile lead label={t('home.balance')} value={format.money(account.balance)} />
-      <Tile label={t('money.available')} value={format.money(account.available)} />
-      <Tile label={t('money.reserved')} value={format.money(account.reserved)} />
+      <Tile lead label={t('home.balance')} money={account.balance} />
+      <Tile label={t('money.available')} money={account.available} />
+      <Tile label={t('money.reserved')} money={account.reserved} />
       <SpendingLimitTile of={account} />
       <Tile
         label={t('keys.state')}

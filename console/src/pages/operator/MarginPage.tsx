@@ -81,11 +81,11 @@ function Report({ report }: { readonly report: MarginReport }) {
   return (
     <>
       <div className="tiles">
-        <Tile lead label={t('margin.margin')} value={format.money(totals.margin)} note={percent} />
-        <Tile label={t('margin.revenue')} value={format.money(totals.revenue)} note={requests} />
-        <Tile label={t('margin.provider_cost')} value={format.money(totals.provider_cost)} />
-        <Tile label={t('margin.insured')} value={format.money(totals.insured)} note={t('margin.insured_note')} />
-        <Tile label={t('margin.shortfall')} value={format.money(totals.shortfall)} note={t('margin.shortfall_note')} />
+        <Tile lead label={t('margin.margin')} money={totals.margin} note={percent} />
+        <Tile label={t('margin.revenue')} money={totals.revenue} note={requests} />
+        <Tile label={t('margin.provider_cost')} money={totals.provider_cost} />
+        <Tile label={t('margin.insured')} money={totals.insured} note={t('margin.insured_note')} />
+        <Tile label={t('margin.shortfall')} money={totals.shortfall} note={t('margin.shortfall_note')} />
       </div>
       <Section title={t('usage.by_day')}>
         <DayChart
@@ -121,7 +121,7 @@ function Caches({ caches }: { readonly caches: MarginReport['caches'] }) {
   return (
     <Section title={t('margin.caches')}>
       <div className="tiles">
-        <Tile label={t('usage.cache_saved')} value={format.money(caches.saved)} note={t('margin.caches_note')} />
+        <Tile label={t('usage.cache_saved')} money={caches.saved} note={t('margin.caches_note')} />
       </div>
       <DataList
         name="caches-models"

@@ -146,7 +146,7 @@ function Money({ report }: { readonly report: MarginReport }) {
     <Tile
       lead={lead}
       label={label}
-      value={format.money(today?.[name] ?? 0)}
+      money={today?.[name] ?? 0}
       note={t('overview.month', { amount: format.money(totals[name]) })}
     />
   )
@@ -198,7 +198,7 @@ function Requests({ overview: { recent } }: { readonly overview: Overview }) {
           value={ttft === null ? '–' : format.duration(ttft.p50)}
           note={ttft === null ? undefined : t('overview.p99', { time: format.duration(ttft.p99) })}
         />
-        <Tile label={t('overview.cache')} value={format.money(recent.cache_saved)} note={t('overview.cache_note')} />
+        <Tile label={t('overview.cache')} money={recent.cache_saved} note={t('overview.cache_note')} />
       </div>
     </Section>
   )

@@ -2,7 +2,7 @@ import type { PaymentRow } from '../../../../src/api/admin/top-up-contract.ts'
 import { Can } from '../../parts/Can.tsx'
 import { ServerList } from '../../parts/DataList.tsx'
 import { FilterPanel } from '../../parts/Filters.tsx'
-import { StatusBadge } from '../../parts/cells.tsx'
+import { Money, StatusBadge } from '../../parts/cells.tsx'
 import { useFilters } from '../../parts/list-place.ts'
 import { format, t } from '../../parts/words.ts'
 import { PAYMENT_TONES } from '../money/Ledger.tsx'
@@ -56,7 +56,7 @@ function Refunded({ payment: { refunded, refund_missing: missing } }: { readonly
   if (refunded === 0) return ''
   return (
     <>
-      {format.money(refunded)}{' '}
+      <Money of={refunded} />{' '}
       {missing > 0 && <StatusBadge tone="bad">{t('payments.missing', { amount: format.money(missing) })}</StatusBadge>}
     </>
   )

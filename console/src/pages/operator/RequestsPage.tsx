@@ -3,7 +3,7 @@ import { Link, useRouter, useSearch } from '@tanstack/react-router'
 import clsx from 'clsx'
 import { useMemo, useState } from 'react'
 import type { Generation } from '../../../../src/api/admin/report-contract.ts'
-import { requestEnd, Note, Press } from '../../parts/cells.tsx'
+import { Money, requestEnd, Note, Press } from '../../parts/cells.tsx'
 import { DataList, type DataListProps } from '../../parts/DataList.tsx'
 import { PauseIcon, PlayIcon } from '../../parts/icons.ts'
 import { placeOf, useChange, useFilters, useListRead, useShown } from '../../parts/list-place.ts'
@@ -226,7 +226,7 @@ function columnsOf(addressOf: (id: string) => string): readonly Column<Generatio
       value: 'total_cost',
       cell: (row) => (
         <>
-          {format.moneyInColumn(row.total_cost)}
+          <Money of={row.total_cost} />
           {row.shortfall > 0 && <span className={css.mark}>−</span>}
         </>
       ),

@@ -39,7 +39,7 @@ export function Bill({ label, lines, total, adjustments, charged, chargedLabel }
   const places = [...lines.map(({ cost }) => cost), ...adjustments.map(({ amount }) => amount), total ?? '', booked]
     .map((amount) => amount.split('.')[1]?.length ?? 0)
     .reduce((most, count) => Math.max(most, count), 2)
-  const amountOf = (decimal: string): string => format.exactInColumn(decimal, places)
+  const amountOf = (decimal: string): string => format.exactMoney(withPlaces(decimal, places))
   return (
     <table className={css.bill} aria-label={label}>
       {shown.length > 0 && (
@@ -76,6 +76,12 @@ export function Bill({ label, lines, total, adjustments, charged, chargedLabel }
       </tfoot>
     </table>
   )
+}
+
+/** With as many digits as the longest amount of the bill, so that decimal marks stand below each other. */
+function withPlaces(decimal: string, places: number): string {
+  const [whole = '', fraction = ''] = decimal.split('.')
+  return `${whole}.${fraction.padEnd(places, '0')}`
 }
 
 function Line({ line: { meter, units, price }, amount }: { readonly line: BillLine; readonly amount: string }) {
@@ -117,11 +123,11 @@ export function Hold({ hold }: { readonly hold: StoryParts['hold'] }) {
   return (
     <Facts
       items={[
-        [t('request.held'), `${format.money(hold.amount)} · ${format.time(hold.placed_at)}`],
+        [t('request.held'), `${format.exactRubles(hold.amount)} · ${format.time(hold.placed_at)}`],
         [t('request.hold_state'), t(`request.hold_${hold.state}`)],
-        [t('request.charged'), format.money(hold.charged)],
-        [t('request.returned'), format.money(hold.returned)],
-        [t('request.shortfall'), hold.shortfall === 0 ? null : format.money(hold.shortfall)],
+        [t('request.charged'), format.exactRubles(hold.charged)],
+        [t('request.returned'), format.exactRubles(hold.returned)],
+        [t('request.shortfall'), hold.shortfall === 0 ? null : format.exactRubles(hold.shortfall)],
         [t('request.ended'), hold.ended_at === null ? null : format.dateTime(hold.ended_at)],
       ]}
     />

@@ -10,7 +10,7 @@ import { REQUEST_TYPES } from '../../../../src/tables/model-types.ts'
 import { call } from '../../api/call.ts'
 import { given, queryText } from '../../api/endpoint.ts'
 import { useRead } from '../../api/hooks.ts'
-import { requestEnd, Note, Press } from '../../parts/cells.tsx'
+import { Money, requestEnd, Note, Press } from '../../parts/cells.tsx'
 import { DayField } from '../../parts/DayField.tsx'
 import { type Choice, FilterField, FilterPanel } from '../../parts/Filters.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
@@ -392,7 +392,7 @@ function columnsOf(): readonly LogColumn[] {
       title: t('log.cost'),
       width: '118px',
       className: css.cost,
-      cell: (row) => format.moneyInColumn(row.cost),
+      cell: (row) => <Money of={row.cost} />,
     },
   ]
 }

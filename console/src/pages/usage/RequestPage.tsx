@@ -34,12 +34,7 @@ function Story({ story }: { readonly story: RequestStory }) {
     <>
       <WhyFailed story={story} />
       <div className="tiles">
-        <Tile
-          lead
-          label={t('usage.cost')}
-          value={format.money(story.cost)}
-          note={t(`request.basis_${story.billing_basis}`)}
-        />
+        <Tile lead label={t('usage.cost')} money={story.cost} note={t(`request.basis_${story.billing_basis}`)} />
         <Tile
           label={t('log.tokens')}
           value={`${format.compact(story.input_tokens)} → ${format.compact(story.output_tokens)}`}

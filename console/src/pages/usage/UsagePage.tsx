@@ -9,6 +9,7 @@ import { RangeFields, useRange } from '../../parts/DayField.tsx'
 import { useChange, useChoice } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page, Section, Tile } from '../../parts/Page.tsx'
+import { Money } from '../../parts/cells.tsx'
 import { format, t } from '../../parts/words.ts'
 import { colourOf, REST_COLOUR, thingColours } from '../../parts/thing-colours.ts'
 import { type DayRange, endOfDay, logSpan, startOfDay } from '../../parts/zoned-day.ts'
@@ -216,7 +217,7 @@ function GroupList({ groups, group, span, series }: GroupListProps) {
           title: t('usage.cache_saved'),
           end: true,
           value: 'cache_saved',
-          cell: (row) => (row.cache_saved === 0 ? '–' : format.moneyInColumn(row.cache_saved)),
+          cell: (row) => (row.cache_saved === 0 ? '–' : <Money of={row.cache_saved} />),
         },
         { id: 'cost', title: t('usage.cost'), as: 'money', value: ({ cost }) => cost },
       ]}
@@ -242,11 +243,11 @@ function unnamed(group: UsageGroup): string {
 function Totals({ totals, forecast }: Pick<UsageReportProps, 'totals' | 'forecast'>) {
   return (
     <div className="tiles">
-      <Tile lead label={t('usage.cost')} value={format.money(totals.cost)} />
+      <Tile lead label={t('usage.cost')} money={totals.cost} />
       {forecast !== null && (
         <Tile
           label={t('usage.forecast')}
-          value={format.money(forecast.expected)}
+          money={forecast.expected}
           note={t('usage.forecast_rule', {
             spent: format.money(forecast.spent),
             average: format.money(forecast.average),
@@ -269,7 +270,7 @@ function Totals({ totals, forecast }: Pick<UsageReportProps, 'totals' | 'forecas
         value={format.compact(totals.output_tokens)}
         note={format.number(totals.output_tokens)}
       />
-      {totals.cache_saved !== 0 && <Tile label={t('usage.cache_saved')} value={format.money(totals.cache_saved)} />}
+      {totals.cache_saved !== 0 && <Tile label={t('usage.cache_saved')} money={totals.cache_saved} />}
     </div>
   )
 }
