@@ -155,7 +155,7 @@ function checkText(check: FieldCheck, params: unknown): string {
  * The reader's name for a field; `rate_limit.window` is found by its last part. A field that the console has no text
  * for keeps its API name.
  */
-function fieldName(field: string): string {
+export function fieldName(field: string): string {
   const key = `field.${field.slice(field.lastIndexOf('.') + 1)}`
   return i18n.exists(key) ? t(key as 'field.name') : field
 }

@@ -158,27 +158,44 @@ function Navigation() {
           aria-label={t('shell.area')}
         />
       )}
-      {openedBy(profile, isOperator && role === 'admin' ? OPERATOR : CUSTOMER).map(({ name, items }) => (
-        <div key={name} className={css.group}>
-          <p className={css.groupName}>{t(`nav.${name}`)}</p>
-          <ul>
-            {items.map(({ to, name: item, icon: ItemIcon }) => (
-              <li key={to}>
-                <Link
-                  to={to}
-                  className={css.link}
-                  activeOptions={{ exact: HOMES.has(to) }}
-                  activeProps={{ 'aria-current': 'page' }}
-                >
-                  <ItemIcon size={18} stroke={1.7} aria-hidden />
-                  {t(`nav.${item}`)}
-                </Link>
-              </li>
-            ))}
-          </ul>
-        </div>
-      ))}
+      {openedBy(profile, isOperator && role === 'admin' ? OPERATOR : CUSTOMER).map(({ name, items }) =>
+        name === 'more' ? (
+          <details
+            key={name}
+            className={css.group}
+            open={items.some(({ to }) => pathname === to || pathname.startsWith(`${to}/`))}
+          >
+            <summary className={css.groupName}>{t('nav.more')}</summary>
+            <Entries of={items} />
+          </details>
+        ) : (
+          <div key={name} className={css.group}>
+            <p className={css.groupName}>{t(`nav.${name}`)}</p>
+            <Entries of={items} />
+          </div>
+        ),
+      )}
     </nav>
+  )
+}
+
+function Entries({ of }: { readonly of: ReturnType<typeof openedBy>[number]['items'] }) {
+  return (
+    <ul>
+      {of.map(({ to, name, icon: ItemIcon }) => (
+        <li key={to}>
+          <Link
+            to={to}
+            className={css.link}
+            activeOptions={{ exact: HOMES.has(to) }}
+            activeProps={{ 'aria-current': 'page' }}
+          >
+            <ItemIcon size={18} stroke={1.7} aria-hidden />
+            {t(`nav.${name}`)}
+          </Link>
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -55,26 +55,19 @@ export const CUSTOMER: readonly DestinationGroup[] = [
   },
 ]
 
+/** The last group is closed until it is needed: nobody reads twenty entries. */
 export const OPERATOR: readonly DestinationGroup[] = [
   {
     name: 'reports',
     items: [
       { to: '/operator', name: 'home', icon: icons.HomeIcon, scope: 'usage:read' },
-      { to: '/operator/margin', name: 'margin', icon: icons.MarginIcon, scope: 'usage:read' },
       { to: '/operator/requests', name: 'requests', icon: icons.LogIcon, scope: 'log:read' },
-      { to: '/operator/audit', name: 'audit', icon: icons.AuditIcon, scope: 'audit:read' },
-      { to: '/operator/events', name: 'events', icon: icons.EventsIcon, scope: 'audit:read' },
+      { to: '/operator/margin', name: 'margin', icon: icons.MarginIcon, scope: 'usage:read' },
     ],
   },
   {
     name: 'customers',
-    items: [
-      { to: '/operator/accounts', name: 'accounts', icon: icons.AccountsIcon, scope: 'accounts:read' },
-      { to: '/operator/customer-prices', name: 'customer_prices', icon: icons.PricesIcon, scope: 'accounts:read' },
-      { to: '/operator/users', name: 'users', icon: icons.AdministratorsIcon, scope: 'people:read' },
-      { to: '/operator/codes', name: 'codes', icon: icons.CodesIcon, scope: 'money:read' },
-      { to: '/operator/payments', name: 'payments', icon: icons.WalletIcon, scope: 'money:read' },
-    ],
+    items: [{ to: '/operator/accounts', name: 'accounts', icon: icons.AccountsIcon, scope: 'accounts:read' }],
   },
   {
     name: 'catalogue',
@@ -82,15 +75,24 @@ export const OPERATOR: readonly DestinationGroup[] = [
       { to: '/operator/providers', name: 'providers', icon: icons.ProviderIcon, scope: 'catalog:read' },
       { to: '/operator/prices', name: 'prices', icon: icons.PricesIcon, scope: 'catalog:read' },
       { to: '/operator/held', name: 'held', icon: icons.HeldIcon, scope: 'catalog:read' },
-      { to: '/operator/catalog', name: 'catalog_document', icon: icons.DifferenceIcon, scope: 'catalog:read' },
       { to: '/operator/health', name: 'health', icon: icons.HealthIcon, scope: 'health:read' },
     ],
   },
   {
     name: 'service',
+    items: [{ to: '/operator/settings', name: 'service_settings', icon: icons.SettingsIcon, scope: 'settings:read' }],
+  },
+  {
+    name: 'more',
     items: [
-      { to: '/operator/settings', name: 'service_settings', icon: icons.SettingsIcon, scope: 'settings:read' },
+      { to: '/operator/payments', name: 'payments', icon: icons.WalletIcon, scope: 'money:read' },
+      { to: '/operator/codes', name: 'codes', icon: icons.CodesIcon, scope: 'money:read' },
+      { to: '/operator/customer-prices', name: 'customer_prices', icon: icons.PricesIcon, scope: 'accounts:read' },
+      { to: '/operator/users', name: 'users', icon: icons.AdministratorsIcon, scope: 'people:read' },
       { to: '/operator/notices', name: 'notices', icon: icons.NoticesIcon, scope: 'settings:read' },
+      { to: '/operator/events', name: 'events', icon: icons.EventsIcon, scope: 'audit:read' },
+      { to: '/operator/audit', name: 'audit', icon: icons.AuditIcon, scope: 'audit:read' },
+      { to: '/operator/catalog', name: 'catalog_document', icon: icons.DifferenceIcon, scope: 'catalog:read' },
       { to: '/operator/tokens', name: 'tokens', icon: icons.KeyIcon, scope: 'tokens:read' },
       { to: '/operator/ip-blocks', name: 'ip_blocks', icon: icons.BlocksIcon, scope: 'security:read' },
     ],

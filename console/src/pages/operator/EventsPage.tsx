@@ -1,10 +1,14 @@
 import { Text } from '@mantine/core'
+import { Link, type LinkProps } from '@tanstack/react-router'
 import i18n from 'i18next'
 import { useState } from 'react'
 import type { AuditEvent } from '../../../../src/api/admin/report-contract.ts'
 import { EVENT_ACTIONS, type EventAction, type EventActor } from '../../../../src/ledger/event-action.ts'
 import { ServerList } from '../../parts/DataList.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
+import { Note } from '../../parts/cells.tsx'
+import { fieldName } from '../../parts/failure-text.ts'
+import { accountAt } from '../../parts/row-link.ts'
 import { t } from '../../parts/words.ts'
 import { OperatorPage } from './OperatorPage.tsx'
 
@@ -31,16 +35,14 @@ export function EventsPage() {
         empty={{ picture: 'log', title: t('events.none') }}
         columns={[
           { id: 'at', title: t('log.time'), as: 'moment', ordered: true, value: ({ at }) => at },
-          { id: 'actor', title: t('events.actor'), as: 'clip', value: ({ actor }) => actorText(actor) },
-          { id: 'ip', title: t('events.ip'), value: ({ ip }) => ip },
           {
             id: 'action',
-            title: t('events.action'),
-            value: 'action',
-            cell: ({ action }) => actionText(action),
-            code: ({ action }) => action,
+            title: t('events.what'),
+            wide: true,
+            value: ({ actor, action, object }) => `${actorText(actor)}: ${actionText(action)}, ${object}`,
+            cell: (event) => <Sentence event={event} />,
           },
-          { id: 'object', title: t('events.object'), as: 'mono', value: ({ object }) => object },
+          { id: 'ip', title: t('events.ip'), value: ({ ip }) => ip },
           {
             id: 'actions',
             acts: (event) => [
@@ -68,6 +70,65 @@ export function EventsPage() {
       </Dialog>
     </OperatorPage>
   )
+}
+
+/** A sentence says so many changed fields; a dialog has them all. */
+const FIELDS_MAX = 4
+const VALUE_MAX = 60
+
+/** Who did what to what, with what changed, as a sentence. */
+function Sentence({ event: { actor, action, object, before, after } }: { readonly event: AuditEvent }) {
+  const link = placeOf(action, object)
+  const name = [after, before].map((side) => fieldsOf(side).get('name')).find((one) => typeof one === 'string') ?? ''
+  const shown = object === 'settings' ? t('nav.service_settings') : name === '' ? object : String(name)
+  const [old, now] = [fieldsOf(before), fieldsOf(after)]
+  const changed = [...now].filter(([field, value]) => before !== null && !isSame(old.get(field), value))
+  return (
+    <>
+      <b>{actorText(actor)}</b>: {actionText(action)}, {link === null ? shown : <Link {...link}>{shown}</Link>}
+      {changed.slice(0, FIELDS_MAX).map(([field, value]) => (
+        <Note key={field} size="xs">
+          {t('events.changed', { field: fieldName(field), before: valueText(old.get(field)), after: valueText(value) })}
+        </Note>
+      ))}
+    </>
+  )
+}
+
+function fieldsOf(side: unknown): ReadonlyMap<string, unknown> {
+  return new Map(typeof side === 'object' && side !== null && !Array.isArray(side) ? Object.entries(side) : [])
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one ?? null) === JSON.stringify(other ?? null)
+}
+
+function valueText(value: unknown): string {
+  const text = value === null || value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text
+}
+
+/** The page of what was changed; null = it has none. */
+function placeOf(action: EventAction, object: string): LinkProps | null {
+  switch (action.split('.')[0]) {
+    case 'account':
+    case 'ledger':
+      return accountAt(object)
+    case 'model':
+      return { to: '/operator/prices', search: { query: object } }
+    case 'provider':
+      return { to: '/operator/providers' }
+    case 'settings':
+      return { to: '/operator/settings' }
+    case 'catalog':
+      return { to: '/operator/catalog' }
+    case 'code':
+      return { to: '/operator/codes' }
+    case 'user':
+      return { to: '/operator/users' }
+    default:
+      return null
+  }
 }
 
 function Side({ title, value }: { readonly title: string; readonly value: unknown }) {
