@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LOOKS, visitor } from '../harness/browser.ts'
-import { browser, enter, promote, serveConsole, signUp, texts, tollgate } from '../harness/console-world.ts'
+import {
+  browser,
+  chat,
+  enter,
+  makeKey,
+  promote,
+  serveConsole,
+  signUp,
+  textPattern,
+  texts,
+  tollgate,
+} from '../harness/console-world.ts'
 import { startModelLister } from '../harness/model-lister.ts'
 import { findings } from '../harness/page-findings.ts'
 import { listen } from '../harness/scripted-upstream.ts'
@@ -96,6 +107,50 @@ for (const { language, dark } of LOOKS) {
     await guest.close()
     await tollgate.admin('DELETE', '/admin/v1/models/gate/gpt-5.5')
     await tollgate.admin('DELETE', '/admin/v1/providers/gate')
+  })
+
+  test(`a provider's state, a try of its new key, its quirks (${language}, ${dark})`, { skip }, async () => {
+    const entry = { adapter: 'openai', base_url: north.url, api_key: KEY }
+    assert.ok((await tollgate.admin('PUT', '/admin/v1/providers/north', entry)).status < 300)
+    const price = { currency: 'RUB', prompt: 1, completion: 1 }
+    const model = {
+      type: 'chat',
+      context_length: 8_192,
+      endpoints: [{ provider: 'north', model: 'gpt-4o-mini', price }],
+    }
+    assert.ok((await tollgate.admin('PUT', '/admin/v1/models/north/mini', model)).status < 300)
+    const customer = await signUp(tollgate, `asks-${language}-${dark}@example.com`)
+    const { key } = await makeKey(tollgate, customer, { name: 'one' })
+    north.answer = { status: 400, body: { error: { message: 'No' } } }
+    assert.equal((await chat(tollgate, key, 'Hello', {}, { model: 'north/mini' })).status, 400)
+    north.answer = null
+    const guest = await visitor(browser, tollgate.url, { language, dark })
+    const { page } = guest
+    await enter(guest.context, tollgate, owner)
+    await page.goto(`${tollgate.url}/operator/providers`)
+    const row = page.getByRole('row').filter({ hasText: north.url })
+    await row.getByText(t('health.healthy')).waitFor()
+    await row.getByRole('link').waitFor()
+    const problems = [...(await findings(page, language))]
+    await row.getByRole('button', { name: t('common.edit') }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel(t('providers.key'), { exact: true }).fill('sk-wrong')
+    await dialog.getByRole('button', { name: t('providers.test') }).click()
+    await dialog.getByRole('alert').getByText(t('trial.refused'), { exact: true }).waitFor()
+    await dialog.getByLabel(t('providers.key'), { exact: true }).fill(KEY)
+    await dialog.getByRole('button', { name: t('providers.test') }).click()
+    await dialog.getByText(t('trial.listed')).waitFor()
+    await dialog.getByRole('switch', { name: t('quirk.json_word') }).click()
+    problems.push(...(await findings(page, language)))
+    await dialog.getByRole('button', { name: t('catalog.compare') }).click()
+    await dialog.getByRole('button', { name: textPattern(language, 'catalog.apply') }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const { body } = await tollgate.admin('GET', '/admin/v1/providers/north')
+    assert.deepEqual(body.dialect, { json_word: true })
+    assert.deepEqual([...problems, ...guest.troubles], [])
+    await guest.close()
+    await tollgate.admin('DELETE', '/admin/v1/models/north/mini')
+    await tollgate.admin('DELETE', '/admin/v1/providers/north')
   })
 
   test(`settings are in groups that are saved alone, in units of people (${language}, ${dark})`, { skip }, async () => {

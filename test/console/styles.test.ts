@@ -24,3 +24,13 @@ test('each component of the library has its styles: the console loads none but t
   )
   assert.deepEqual(lacking, [])
 })
+
+test('no field cuts what is typed in silence, and no form leaves its words to the browser', () => {
+  // Its message has no limit and no required field.
+  const others = new Set(['console/src/parts/CheckedForm.tsx', 'console/src/pages/playground/MessageForm.tsx'])
+  const found = globSync('console/src/**/*.tsx', { cwd: ROOT }).filter((path) => {
+    const text = readFileSync(join(ROOT, path), 'utf8')
+    return /\bmaxLength=/.test(text) || (/<form\b/.test(text) && !others.has(path))
+  })
+  assert.deepEqual(found, [])
+})

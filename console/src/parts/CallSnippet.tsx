@@ -60,7 +60,13 @@ export function FirstRequest({ summary, apiKey }: FirstRequestProps) {
   return (
     <Section
       title={summary.has_requests ? t('home.snippets') : t('home.first_request')}
-      lead={summary.has_requests ? t('home.snippets_lead') : t('home.first_request_lead')}
+      lead={t(
+        apiKey !== undefined
+          ? 'home.snippets_filled'
+          : summary.has_requests
+            ? 'home.snippets_lead'
+            : 'home.first_request_lead',
+      )}
       actions={<SnippetLanguageField value={language} change={setLanguage} />}
     >
       <CopyBlock text={text} label={t('home.snippet')} />

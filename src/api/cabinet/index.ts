@@ -60,7 +60,7 @@ const PAYMENT_PROVIDERS: Readonly<Record<string, (config: PaymentConfig) => Paym
   yookassa: ({ yookassa }) => (yookassa === null ? null : new Yookassa(yookassa)),
 }
 
-export interface CabinetOptions extends Omit<CabinetPorts, 'passwords'>, SignOnConfig, PaymentConfig {
+export interface CabinetOptions extends Omit<CabinetPorts, 'passwords' | 'takesPayments'>, SignOnConfig, PaymentConfig {
   /** Whether this node is the leader. */
   readonly leads: () => boolean
 }
@@ -74,11 +74,6 @@ export interface Cabinet {
   stop(): Promise<void>
 }
 
-function paymentsOf(ports: CabinetPorts, config: PaymentConfig): Payments | null {
-  const provider = firstOf(Object.values(PAYMENT_PROVIDERS).map((open) => open(config)))
-  return provider === null ? null : { provider, booking: new PaymentBooking(ports, provider) }
-}
-
 function firstOf<T>(all: readonly (T | null)[]): T | null {
   return all.find((one) => one !== null) ?? null
 }
@@ -87,9 +82,11 @@ function firstOf<T>(all: readonly (T | null)[]): T | null {
 export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOptions): Cabinet {
   const { clock, store } = given
   const config = { oidc, yookassa }
+  const provider = firstOf(Object.values(PAYMENT_PROVIDERS).map((open) => open(config)))
   const ports: CabinetPorts = {
     ...given,
     passwords: new Passwords(),
+    takesPayments: provider !== null,
   }
   let cancel = (): void => undefined
   const prune = (): void => {
@@ -100,7 +97,7 @@ export function createCabinet({ oidc, yookassa, leads, ...given }: CabinetOption
     )
   }
   cancel = clock.after(PRUNE_MS, prune)
-  const payments = paymentsOf(ports, config)
+  const payments = provider === null ? null : { provider, booking: new PaymentBooking(ports, provider) }
   const signOn = firstOf(Object.values(SIGN_ONS).map((open) => open(ports, config)))
   const watch = payments === null ? null : new PaymentWatch({ ...ports, leads }, payments.booking)
   watch?.start()

@@ -19,6 +19,8 @@ export interface CabinetPorts extends ConsolePorts {
   readonly cipher: Cipher
   readonly version: string
   readonly adminTotpRequired: boolean
+  /** Whether a provider of payments is set up. */
+  readonly takesPayments: boolean
   readonly letters: Pick<Letters, 'post'>
   /** A token with which a user sets a new password, once. */
   readonly newPasswordToken: (user: UserRecord) => Promise<string>

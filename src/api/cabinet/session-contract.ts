@@ -54,6 +54,7 @@ export const ServiceFacts = object(
       ),
     ),
     password_reset: flag('A link for a forgotten password can be mailed.'),
+    set_up: list(oneOf(['email', 'telegram', 'webhook', 'payments']), 'What the operator has set up here.'),
     needs_setup: flag('No administrator exists yet: the printed set-up link creates the first one.'),
     maintenance: nullable(object({ message: nullable(text()) }, 'Message of the maintenance switch while it is on.')),
     brand: object(

@@ -35,6 +35,7 @@ async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: st
     signup: signUpWay(ports),
     oidc: oidcName === null ? null : { name: oidcName, start: '/cabinet/v1/oidc/start' },
     password_reset: ports.mailedLinks !== null,
+    set_up: [...ports.channelTypes, ...(ports.takesPayments ? (['payments'] as const) : [])],
     needs_setup: (await ports.store.users.owners()) === 0,
     maintenance: settings.maintenance === null ? null : { message: settings.maintenance.message },
     brand: settings.brand,

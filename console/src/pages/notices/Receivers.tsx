@@ -13,6 +13,7 @@ import type { EmptyProps } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { numberOf } from '../../parts/number-text.ts'
 import { Section } from '../../parts/Page.tsx'
+import { useSession } from '../../session.tsx'
 import { format, t } from '../../parts/words.ts'
 
 const TYPES = ['email', 'telegram', 'webhook'] as const
@@ -262,6 +263,7 @@ function ReceiverForm({ allowed, done, ...of }: ReceiverFormProps) {
     }),
   })
   const { type } = form.values
+  const { set_up: ways } = useSession().service
   return (
     <Form of={form} form="dialog" act={t('notices.add')} look={{ disabled: form.values.kinds.length === 0 }}>
       <SegmentedControl
@@ -272,7 +274,11 @@ function ReceiverForm({ allowed, done, ...of }: ReceiverFormProps) {
       />
       <TextInput
         label={t(`notices.${type}_target`)}
-        description={t(of.place === 'own' ? `notices.own_${type}_hint` : `notices.${type}_hint`)}
+        description={
+          of.place === 'own'
+            ? t(`notices.own_${type}_hint`)
+            : t(`notices.${type}_${ways.includes(type) ? 'hint' : 'unset'}`)
+        }
         required
         data-autofocus
         {...form.field('target')}

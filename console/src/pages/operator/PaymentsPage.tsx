@@ -6,6 +6,7 @@ import { Money, StatusBadge } from '../../parts/cells.tsx'
 import { useFilters } from '../../parts/list-place.ts'
 import { format, t } from '../../parts/words.ts'
 import { PAYMENT_TONES } from '../money/Ledger.tsx'
+import { useSession } from '../../session.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 import { AccountField } from './requests/AccountField.tsx'
 import { accountAt } from '../../parts/row-link.ts'
@@ -13,6 +14,7 @@ import { accountAt } from '../../parts/row-link.ts'
 /** Online payments of all accounts. */
 export function PaymentsPage() {
   const { filters, filter } = useFilters<'account'>()
+  const { set_up: ways } = useSession().service
   return (
     <OperatorPage title={t('nav.payments')} lead={t('payments.lead')}>
       <Can call="GET /admin/v1/accounts">
@@ -26,7 +28,11 @@ export function PaymentsPage() {
         filters={[{ name: 'id', label: t('accounts.id') }]}
         name="payments"
         label={t('nav.payments')}
-        empty={{ picture: 'money', title: t('money.no_payments'), text: t('payments.none_text') }}
+        empty={{
+          picture: 'money',
+          title: t('money.no_payments'),
+          text: t(ways.includes('payments') ? 'payments.none_yet' : 'payments.none_text'),
+        }}
         columns={[
           { id: 'created_at', title: t('log.time'), as: 'moment', ordered: true, value: 'created_at' },
           { id: 'account', title: t('statement.account'), value: 'account', to: ({ account }) => accountAt(account) },

@@ -10,6 +10,7 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { useFilters, useTyped } from '../../parts/list-place.ts'
 import { format, t } from '../../parts/words.ts'
 import { priceName } from '../models/PriceLines.tsx'
+import { Marked } from './connect/ProviderMark.tsx'
 import { ModelForm } from './ModelForm.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
@@ -57,7 +58,13 @@ function Models({ models, edit }: { readonly models: readonly PricedModel[]; rea
         rows={found}
         empty={{ picture: 'model', title: t('models.none') }}
         columns={[
-          { id: 'model', title: t('usage.model'), value: 'id', cell: ({ name }) => name, code: ({ id }) => id },
+          {
+            id: 'model',
+            title: t('usage.model'),
+            value: 'id',
+            cell: ({ id, name }) => <Marked slug={id.split('/', 1)[0] ?? ''} name={name} />,
+            code: ({ id }) => id,
+          },
           {
             id: 'state',
             title: t('keys.state'),

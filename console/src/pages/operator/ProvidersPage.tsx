@@ -4,7 +4,6 @@ import { adapters } from 'virtual:adapters'
 import { isAbout } from '../../../../src/catalog/catalog-warning.ts'
 import type { CatalogDocument, ProviderEntry } from '../../../../src/api/admin/catalog-contract.ts'
 import { ownValue } from '../../../../src/base/own-value.ts'
-import { knownQuirks } from '../../../../src/catalog/known-quirks.ts'
 import { PROVIDER_TIMEOUTS } from '../../../../src/tables/settings-table.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
@@ -12,23 +11,32 @@ import { CheckedForm } from '../../parts/CheckedForm.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { confirm, Dialog } from '../../parts/Dialog.tsx'
 import { bound } from '../../parts/Form.tsx'
-import { Loaded } from '../../parts/Loaded.tsx'
-import { NumberField } from '../../parts/NumberField.tsx'
-import { ButtonLink, Note } from '../../parts/cells.tsx'
+import { Failed, Loaded } from '../../parts/Loaded.tsx'
+import { ButtonLink, Moment, Note, Press } from '../../parts/cells.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { t } from '../../parts/words.ts'
+import { errorName } from '../../parts/failure-text.ts'
+import { useSession } from '../../session.tsx'
+import { lastDays, today } from '../../parts/zoned-day.ts'
+import { Link } from '@tanstack/react-router'
+import { DurationField } from '../../parts/DurationField.tsx'
 import { MarkupField } from './MarkupField.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 import { SignInFields } from './SignInFields.tsx'
-import { CATALOG_RENEWS, Compared, JsonField } from './catalog-edit.tsx'
-import { ProviderMark } from './connect/ProviderMark.tsx'
+import { CATALOG_RENEWS, Compared } from './catalog-edit.tsx'
+import { Marked } from './connect/ProviderMark.tsx'
+import { TrialResult } from './connect/TrialResult.tsx'
+import { QuirkFields } from './QuirkFields.tsx'
 import { parsedDialect, providerDraft, type ProviderDraft, providerEntry, TIMEOUT_NAMES } from './provider-draft.ts'
 
-/** Providers and their credentials, which can be written but never read. */
+const DAYS = 30
+
+/** Providers with their state, and their credentials, which can be written but never read. */
 // oxlint-disable-next-line eslint/max-lines-per-function -- the columns of a list
 export function ProvidersPage() {
   const can = useCan()('PUT /admin/v1/providers/:slug')
   const catalog = useRead('GET /admin/v1/catalog', {})
+  const stateOf = useProviderStates()
   const [edited, setEdited] = useState<string | null>(null)
   const close = (): void => setEdited(null)
   const remove = useAct('DELETE /admin/v1/providers/:slug', { renews: CATALOG_RENEWS, said: t('providers.deleted') })
@@ -61,6 +69,7 @@ export function ProvidersPage() {
               entry,
               name: entry.name ?? slug,
               uses: models.filter(({ endpoints }) => endpoints.some(({ provider }) => provider === slug)).length,
+              ...stateOf(slug),
             }))}
             rowId={({ slug }) => slug}
             empty={{ picture: 'provider', title: t('providers.none') }}
@@ -69,21 +78,29 @@ export function ProvidersPage() {
                 id: 'name',
                 title: t('keys.name'),
                 value: 'name',
-                cell: ({ slug, name }) => (
-                  <Group gap="sm" wrap="nowrap">
-                    <ProviderMark slug={slug} name={name} />
-                    {name}
-                  </Group>
-                ),
+                cell: (row) => <Marked {...row} />,
                 code: ({ slug }) => slug,
               },
-              { id: 'adapter', title: t('providers.adapter'), value: ({ entry }) => entry.adapter },
+              {
+                id: 'health',
+                title: t('keys.state'),
+                word: ({ all, paused }) => {
+                  if (all === 0) return ['quiet', t('providers.unused')]
+                  return paused === 0
+                    ? ['good', t('health.healthy')]
+                    : ['warn', t('overview.paused_of', { paused, all })]
+                },
+              },
+              { id: 'errors', title: t('health.error_rate'), as: 'share', none: '–', value: 'errors' },
+              { id: 'spent', title: t('providers.spent'), as: 'money', none: '–', value: 'spent' },
+              { id: 'failed', title: t('providers.failed'), cell: ({ slug }) => <LastError slug={slug} /> },
               {
                 id: 'address',
                 title: t('providers.address'),
                 as: 'mono',
                 none: '–',
                 value: ({ entry }) => entry.base_url ?? null,
+                code: ({ entry }) => entry.adapter,
               },
               {
                 id: 'keys',
@@ -114,6 +131,56 @@ export function ProvidersPage() {
   )
 }
 
+interface ProviderState {
+  /** Its endpoints, and those that are paused. */
+  readonly all: number
+  readonly paused: number
+  /** The worst share of errors of its endpoints; null = it was not asked. */
+  readonly errors: number | null
+  /** Rubles in 30 days; null = nothing, or the reader may not know. */
+  readonly spent: number | null
+}
+
+/** What is known of each provider from the reports that the reader may see. */
+function useProviderStates(): (slug: string) => ProviderState {
+  const can = useCan()
+  const zone = useSession().service.service_timezone
+  const health = useRead('GET /admin/v1/endpoints/health', {}, { enabled: can('GET /admin/v1/endpoints/health') })
+  const margin = useRead(
+    'GET /admin/v1/margin',
+    { query: lastDays(DAYS, today(zone)) },
+    { enabled: can('GET /admin/v1/margin') },
+  )
+  return (slug) => {
+    const own = (health.data?.data ?? []).filter(({ provider }) => provider === slug)
+    const rates = own.flatMap(({ error_rate_30m: rate }) => rate ?? [])
+    return {
+      all: own.length,
+      paused: own.filter(({ state }) => state === 'cooling_down').length,
+      errors: rates.length === 0 ? null : Math.max(...rates),
+      spent: margin.data?.providers.find(({ id }) => id === slug)?.provider_cost ?? null,
+    }
+  }
+}
+
+/** The newest request that failed at the provider, as a link. */
+function LastError({ slug }: { readonly slug: string }) {
+  const enabled = useCan()('GET /admin/v1/generations')
+  const query = { provider: slug, status: 'error', limit: 1 } as const
+  const [newest] = useRead('GET /admin/v1/generations', { query }, { enabled }).data?.data ?? []
+  if (newest === undefined) return '–'
+  return (
+    <>
+      <Link to="/operator/requests" search={{ provider: slug, status: 'error', request: newest.generation_id }}>
+        {newest.error_type === null ? t('status.error') : errorName(newest.error_type)}
+      </Link>
+      <div className="small">
+        <Moment at={newest.timestamp} as="ago" />
+      </div>
+    </>
+  )
+}
+
 function keysOf({ api_key: keys }: ProviderEntry): readonly string[] {
   return keys === undefined ? [] : typeof keys === 'string' ? [keys] : keys
 }
@@ -129,6 +196,8 @@ function ProviderForm({ document, edited, done }: EditorProps) {
   const before = ownValue(document.providers, edited) ?? null
   const [draft, setDraft] = useState(() => providerDraft(edited, before))
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
+  // A new key is tried before it takes the place of one that works.
+  const trial = useAct('POST /admin/v1/providers/try', { quiet: true })
   const put = useAct('PUT /admin/v1/providers/:slug', {
     quiet: true,
     said: t('common.saved'),
@@ -138,6 +207,7 @@ function ProviderForm({ document, edited, done }: EditorProps) {
   const change = (next: ProviderDraft): void => {
     look.reset()
     put.reset()
+    trial.reset()
     setDraft(next)
   }
   const of = bound(draft, change)
@@ -155,10 +225,21 @@ function ProviderForm({ document, edited, done }: EditorProps) {
         <SignInFields signIn={draft.signIn} adapter={draft.adapter} change={(signIn) => change({ ...draft, signIn })}>
           <ProviderKeys keys={draft.keys} change={(keys) => change({ ...draft, keys })} />
         </SignInFields>
+        <div>
+          <Press
+            variant="default"
+            loading={trial.isPending}
+            disabled={parsedDialect(draft.dialect) === null}
+            onClick={() => trial.mutate({ body: { slug, provider: entry } })}
+            text={t('providers.test')}
+          />
+        </div>
+        {trial.error !== null && <Failed failure={trial.error} />}
+        {trial.data !== undefined && <TrialResult trial={trial.data} />}
         <MarkupField description={t('prices.markup_of_provider')} {...of.value('markup')} />
         <Timeouts draft={draft} change={change} />
         <Switch label={t('providers.stops')} {...of.flag('stops')} />
-        <DialectField draft={draft} change={change} />
+        <QuirkFields draft={draft} change={change} />
         <Note size="xs">{t('providers.more')}</Note>
         <Compared
           look={look}
@@ -169,26 +250,6 @@ function ProviderForm({ document, edited, done }: EditorProps) {
         />
       </Stack>
     </CheckedForm>
-  )
-}
-
-/** How a service differs from its protocol, as in the catalogue file; below it, what is known of its host. */
-function DialectField({ draft, change }: FieldsProps) {
-  const known = Object.entries(knownQuirks({ adapter: draft.adapter, baseUrl: draft.address }, null))
-    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
-    .join(', ')
-  return (
-    <Stack gap={4}>
-      <JsonField
-        label={t('providers.dialect')}
-        description={t('providers.dialect_hint')}
-        {...bound(draft, change).value('dialect')}
-        minRows={2}
-        maxRows={16}
-        isWrong={parsedDialect(draft.dialect) === null}
-      />
-      {known !== '' && <div className="small">{t('providers.dialect_known', { known })}</div>}
-    </Stack>
   )
 }
 
@@ -219,13 +280,13 @@ function Service({ draft, change }: FieldsProps) {
 function Timeouts({ draft, change }: FieldsProps) {
   const of = bound(draft.timeouts, (timeouts) => change({ ...draft, timeouts }))
   return (
-    <div className="short" role="group" aria-label={t('providers.timeouts')}>
+    <div className="fields" role="group" aria-label={t('providers.timeouts')}>
       {TIMEOUT_NAMES.map((name) => (
-        <NumberField
+        <DurationField
           key={name}
+          base="seconds"
           label={t(`providers.timeout_${name}`)}
           placeholder={String(PROVIDER_TIMEOUTS[name])}
-          decimals={0}
           least={1}
           {...of.value(name)}
         />

@@ -21,7 +21,7 @@ import { PROOF_NAMES, proofBody, ProofField, useProofKind } from '../../parts/pr
 import { accountAt } from '../../parts/row-link.ts'
 import { RowMenu } from '../../parts/RowMenu.tsx'
 import { format, t } from '../../parts/words.ts'
-import { useMay } from '../../session.tsx'
+import { useMay, useSession } from '../../session.tsx'
 
 /**
  * The endpoints for the people of the own account, and of another one for the operator. They differ only in their
@@ -415,11 +415,12 @@ function InviteForm({ done, account, isFirst }: InvitedTo & { readonly done: (ma
       },
     }),
   })
+  const { set_up: ways } = useSession().service
   return (
     <Form of={form} form="dialog" act={t('people.make_link')}>
       <TextInput
         label={t('entry.email')}
-        description={t('people.email_hint')}
+        description={t(ways.includes('email') ? 'people.email_mailed' : 'people.email_hint')}
         type="email"
         data-autofocus
         {...form.field('email')}

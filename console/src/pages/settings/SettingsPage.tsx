@@ -36,7 +36,10 @@ export function SettingsPage() {
             items={[
               [t('entry.email'), profile.email],
               [t('settings.account_id'), id],
-              [t('settings.role'), t(`settings.role_${profile.role}`)],
+              [
+                t('settings.role'),
+                profile.operator_role === null ? t('settings.role_user') : t(`role.${profile.operator_role}`),
+              ],
               [t('settings.since'), format.date(profile.created_at)],
             ]}
           />

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, PasswordInput, Select, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, PasswordInput, Select, Stack, Text, TextInput } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import { type ReactNode, useState } from 'react'
@@ -34,6 +34,7 @@ import {
 import css from './connect.module.css'
 import { marginOf, OfferedModels } from './OfferedModels.tsx'
 import { ProviderMark } from './ProviderMark.tsx'
+import { TrialResult } from './TrialResult.tsx'
 
 /** Protocols for a service with an address of the operator's; each other protocol has only its own service. */
 const OWN_ADAPTERS = ['openai', 'anthropic', 'gemini', 'cohere', 'ollama'] as const
@@ -318,34 +319,5 @@ function OwnFields({ draft, change }: Pick<ConnectionFieldsProps, 'draft' | 'cha
         {...of.value('adapter')}
       />
     </div>
-  )
-}
-
-/** The result of the test in plain words: what is wrong, and what to do about it. */
-function TrialResult({ trial }: { readonly trial: ProviderTrial }) {
-  const { outcome, status, said, elapsed_ms: elapsed, models } = trial
-  const isFine = outcome === 'listed'
-  return (
-    <Alert
-      role={isFine ? 'status' : 'alert'}
-      color={isFine ? 'sea' : outcome === 'no_list' ? 'gray' : 'red'}
-      title={t(`trial.${outcome}`)}
-    >
-      {isFine
-        ? t('trial.listed_text', {
-            count: models.filter(({ listed }) => listed).length,
-            time: format.duration(elapsed),
-          })
-        : t(`trial.${outcome}_text`)}
-      {said !== null && (
-        <div>
-          {t('failure.said')}:{' '}
-          <q className="mono" lang="en">
-            {said}
-          </q>
-        </div>
-      )}
-      {!isFine && status !== null && <div className="small">HTTP {status}</div>}
-    </Alert>
   )
 }

@@ -21,6 +21,7 @@ const MARKS: ReadonlyMap<string, string> = new Map([
   ['anthropic', anthropic],
   ['google', google],
   ['mistral', mistral],
+  ['mistralai', mistral],
   ['deepseek', deepseek],
   ['x-ai', xai],
   ['cohere', cohere],
@@ -44,6 +45,16 @@ export function ProviderMark({ slug, name }: { readonly slug: string; readonly n
       ) : (
         <span className={css.sign} style={{ maskImage: `url("${mark}")` }} />
       )}
+    </span>
+  )
+}
+
+/** A name with the logo of the provider, or of the maker of a model. */
+export function Marked({ slug, name }: { readonly slug: string; readonly name: string }) {
+  return (
+    <span className={css.marked}>
+      <ProviderMark slug={slug} name={name} />
+      <span>{name}</span>
     </span>
   )
 }
