@@ -14,6 +14,7 @@ import {
   tollgate,
 } from '../harness/console-world.ts'
 import { findings } from '../harness/page-findings.ts'
+import { until } from '../harness/patience.ts'
 
 /** What an operator sees of a customer, and does for them, on the page of the account. */
 
@@ -139,6 +140,60 @@ for (const { language, dark } of LOOKS) {
         await form.getByRole('button', { name: t(`accounts.do_${action}`), exact: true }).waitFor()
         problems.push(...(await findings(page, language)))
       }
+      await guest.close()
+      assert.deepEqual([...problems, ...guest.troubles], [])
+    },
+  )
+
+  test(
+    `an operator limits, replaces and disables a key of a customer, and takes it back (${look})`,
+    { skip },
+    async () => {
+      const customer = await signUp(tollgate, `keys-${look}@example.com`, { balance: 500 })
+      const { id, key } = await makeKey(tollgate, customer, { name: 'Тест', limit: 20 })
+      for (const word of ['one', 'two']) await chat(tollgate, key, word, {}, { model: 'sandbox/none' })
+      const refused = async (): Promise<boolean> => {
+        const { body } = await tollgate.admin('GET', `/admin/v1/accounts/${customer.accountId}/keys`)
+        return body.data[0].refused_today === 2
+      }
+      await until(20_000, 'both refusals', refused)
+      const operator = await promote(tollgate, await signUp(tollgate, `locksmith-${look}@example.com`))
+      const guest = await visitor(browser, tollgate.url, { language, dark })
+      const { page } = guest
+      await enter(guest.context, tollgate, operator)
+      await page.goto(`${tollgate.url}/operator/accounts/${customer.accountId}?tab=keys`)
+      const row = page
+        .getByRole('table', { name: t('nav.keys') })
+        .getByRole('row')
+        .filter({ hasText: 'Тест' })
+      const refusals = row.getByRole('link', { name: '2' })
+      assert.equal(await refusals.getAttribute('href'), `/operator/refusals?account=${customer.accountId}&key=${id}`)
+      const act = async (entry: string): Promise<void> => {
+        await row.getByRole('button', { name: t('keys.actions_of', { name: 'Тест' }) }).click()
+        await page.getByRole('menuitem', { name: t(entry), exact: true }).click()
+      }
+      const stored = async (): Promise<{ readonly limit: number; readonly disabled: boolean }> =>
+        (await tollgate.admin('GET', `/admin/v1/keys/${id}`)).body
+      const problems = [...(await findings(page, language))]
+      const dialog = page.getByRole('dialog')
+      await act('common.edit')
+      await dialog.getByRole('textbox', { name: t('keys.amount') }).fill('35')
+      await dialog.getByRole('button', { name: t('common.save') }).click()
+      await dialog.waitFor({ state: 'detached' })
+      assert.equal((await stored()).limit, 35)
+      await act('keys.disable')
+      const undo = page.getByRole('button', { name: t('common.undo') })
+      await undo.waitFor()
+      assert.equal((await stored()).disabled, true)
+      problems.push(...(await findings(page, language)))
+      await undo.click()
+      await page.getByText(t('keys.now_enabled', { name: 'Тест' })).waitFor()
+      assert.equal((await stored()).disabled, false)
+      await act('keys.rotate')
+      await dialog.getByRole('button', { name: t('keys.rotate_act') }).click()
+      const fresh = await dialog.locator('code').first().innerText()
+      assert.equal((await chat(tollgate, fresh, 'Hello')).status, 200)
+      assert.equal((await chat(tollgate, key, 'Hello')).status, 200, 'the old secret works on for a day')
       await guest.close()
       assert.deepEqual([...problems, ...guest.troubles], [])
     },

@@ -1,4 +1,3 @@
-import { notifications } from '@mantine/notifications'
 import {
   keepPreviousData,
   QueryClient,
@@ -10,7 +9,7 @@ import {
   type UseQueryResult,
 } from '@tanstack/react-query'
 import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
-import { tellFailure } from '../parts/Loaded.tsx'
+import { tellDone, tellFailure } from '../parts/Loaded.tsx'
 import { ApiFailure, call } from './call.ts'
 import type { ActEndpoint, Answer, AnyInput, Endpoint, Input, ReadEndpoint } from './endpoint.ts'
 
@@ -89,12 +88,14 @@ export function readOptions<E extends ReadEndpoint>(
   }
 }
 
-export interface ActOptions<A> {
+export interface ActOptions<A, I = never> {
   /** Reads that are out of date after the call. */
   readonly renews?: readonly ReadEndpoint[]
   readonly done?: (answer: A) => void
   /** The text of a notification after success. */
-  readonly said?: string
+  readonly said?: string | ((input: I) => string)
+  /** The call that takes it back, for a button of that notification; null = none does. */
+  readonly undo?: (input: I) => I | null
   /** The form shows the failure itself. */
   readonly quiet?: boolean
 }
@@ -117,17 +118,25 @@ async function proven<E extends ActEndpoint>(endpoint: E, input: Input<E>): Prom
   }
 }
 
+/** What takes the switching off of a record back. */
+export function switchedBack<I extends { readonly body?: { readonly disabled?: boolean } }>(input: I): I | null {
+  return input.body?.disabled === true ? { ...input, body: { disabled: false } } : null
+}
+
 /** Calls a changing endpoint on demand; failures are notifications unless the form shows them. */
 export function useAct<E extends ActEndpoint>(
   endpoint: E,
-  options: ActOptions<Answer<E>> = {},
+  options: ActOptions<Answer<E>, Input<E>> = {},
 ): UseMutationResult<Answer<E>, Error, Input<E>> {
   const client = useQueryClient()
-  return useMutation<Answer<E>, Error, Input<E>>({
+  const { said } = options
+  const act = useMutation<Answer<E>, Error, Input<E>>({
     mutationFn: (input) => proven(endpoint, input),
-    onSuccess: async (answer) => {
+    onSuccess: async (answer, input) => {
       await Promise.all((options.renews ?? []).map((renewed) => client.invalidateQueries({ queryKey: [renewed] })))
-      if (options.said !== undefined) notifications.show({ message: options.said, color: 'sea' })
+      const back = options.undo?.(input) ?? null
+      if (said !== undefined)
+        tellDone(typeof said === 'string' ? said : said(input), back === null ? null : () => act.mutate(back))
       options.done?.(answer)
     },
     onError: (failure) => {
@@ -135,6 +144,7 @@ export function useAct<E extends ActEndpoint>(
       if (options.quiet !== true && !needsProof(failure)) tellFailure(failure)
     },
   })
+  return act
 }
 
 /** Makes the session act for another account. The page is loaded anew, so that nothing of the last one stays in memory. */

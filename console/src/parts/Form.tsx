@@ -70,7 +70,9 @@ export function useFields<Values extends object>(options: FieldsOptions<Values>)
 }
 
 interface CallOptions<E extends ActEndpoint, Values extends object>
-  extends Pick<FieldsOptions<Values>, 'first' | 'check' | 'names'>, Omit<ActOptions<Answer<E>>, 'quiet' | 'done'> {
+  extends
+    Pick<FieldsOptions<Values>, 'first' | 'check' | 'names'>,
+    Omit<ActOptions<Answer<E>, Input<E>>, 'quiet' | 'done'> {
   /** Turns the values into the input of the call. */
   readonly input: (values: Values) => Input<E>
   /** Called after the call; `reset` empties the fields. */

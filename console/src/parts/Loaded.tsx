@@ -1,4 +1,4 @@
-import { Alert, Button, Skeleton, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
@@ -143,11 +143,40 @@ function RetryButton({ failure, retry, reload = () => window.location.reload() }
 }
 
 const WITH_RETRY = 'with-retry'
+/** How long what was done can be taken back. */
+const UNDO_MS = 10_000
 
 /** How to try again, and how to do so by reloading the console. */
 interface Again {
   readonly retry: () => void
   readonly reload?: () => void
+}
+
+/** Says as a notification what was done; with `undo` it has a button that takes it back. */
+export function tellDone(text: string, undo: (() => void) | null): void {
+  if (undo === null) {
+    notifications.show({ message: text, color: 'sea' })
+    return
+  }
+  const id = notifications.show({
+    message: (
+      <Group justify="space-between" wrap="nowrap">
+        {text}
+        <Button
+          size="compact-sm"
+          variant="light"
+          onClick={() => {
+            notifications.hide(id)
+            undo()
+          }}
+        >
+          {t('common.undo')}
+        </Button>
+      </Group>
+    ),
+    color: 'sea',
+    autoClose: UNDO_MS,
+  })
 }
 
 /** Shows a failure as a notification. With `again` it stays until the user responds, one at a time. */

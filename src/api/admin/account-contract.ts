@@ -179,6 +179,11 @@ export const Key = object({
   ...KEY_STATE,
 })
 export type Key = Static<typeof Key>
+export const ListedKey = object({
+  ...Key.fields,
+  refused_today: whole('Its requests that were refused since the day began.'),
+})
+export type ListedKey = Static<typeof ListedKey>
 
 const BODIES = keyBodies(NAME, nullable(LIMIT_RESET))
 export const KeyBody = BODIES.made
@@ -365,7 +370,7 @@ export const ACCOUNT_ROUTES = {
     scope: 'keys:read',
     summary: 'The keys of an account.',
     query: object({ ...PageQuery.fields, query: optional(WORDS_QUERY) }),
-    answer: listed(Key),
+    answer: listed(ListedKey),
   },
   'GET /admin/v1/keys': {
     command: 'key find',

@@ -16,6 +16,7 @@ import { wire } from '../../base/wire-route.ts'
 import type { Route } from '../../http/edge.ts'
 import type { Judged } from '../../kinds/fields/strict-body.ts'
 import { serviceLowBalance } from '../../ledger/notice.ts'
+import { startOfDay } from '../../ledger/period.ts'
 import type { AccountPatch, AccountRecord } from '../../store/accounts/account-store.ts'
 import type { KeyPatch, KeyRecord, NamedKey } from '../../store/accounts/key-store.ts'
 import type { EntryRecord } from '../../store/ledger/entry-store.ts'
@@ -290,13 +291,15 @@ export function keyAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
     }),
     listRoute(ports, 'GET /admin/v1/accounts/:id/keys', async (call, range) => {
       const { id } = await accountNamed(ports, param(call, 'id'))
+      const { timezone } = ports.catalog.current().settings
+      const refused = await ports.store.refusals.byKey(id, startOfDay(ports.periods().day, timezone))
       return listBody(
         await ports.store.keys.lists.page(
           { accountId: id, search: call.query.get('query') ?? '' },
           ports.periods(),
           range,
         ),
-        ({ key, ...more }) => shown(ports, { ...key, ...more }),
+        ({ key, ...more }) => ({ ...shown(ports, { ...key, ...more }), refused_today: refused.get(key.id) ?? 0 }),
       )
     }),
     listRoute(ports, 'GET /admin/v1/keys', async ({ query }, range) => {

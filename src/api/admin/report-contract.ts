@@ -260,6 +260,7 @@ export type EventQuery = Static<typeof EventQuery>
 
 export const UsageQuery = object({
   group_by: optional(UsageGroup),
+  account: optional(text('Only of this one, by its id.')),
   from: optional(time('30 days before `to` if absent.')),
   to: optional(time('Now if absent.')),
 })

@@ -144,6 +144,7 @@ async function usage(ports: AdminPorts, call: AdminCall): Promise<AdminAnswer<'G
     groupBy,
     fromDay: periodStarts(fromMs, timezone).day,
     toDay: periodStarts(toMs, timezone).day,
+    accountId: call.query.get('account'),
   })
   const data = rows.map((row) => ({
     [groupBy]: row.group,

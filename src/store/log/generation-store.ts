@@ -98,8 +98,15 @@ export class GenerationStore {
     readonly groupBy: UsageColumn
     readonly fromDay: string
     readonly toDay: string
+    /** Only of this account. */
+    readonly accountId?: string | null
   }): Promise<readonly UsageRow[]> {
-    const rows = await readBeside(this.#database, usageBy(query.groupBy), [query.fromDay, query.toDay])
+    const { groupBy, fromDay, toDay, accountId = null } = query
+    const rows = await readBeside(this.#database, usageBy(groupBy, accountId !== null), [
+      ...(accountId === null ? [] : [accountId]),
+      fromDay,
+      toDay,
+    ])
     return rows.map(usageRow)
   }
 
@@ -206,9 +213,10 @@ const ACCOUNTS_BY_REVENUE = `SELECT sums.*, COALESCE(account.name, sums.grouped)
 const MODELS_BY_CONDITION = `SELECT model AS grouped, condition, ${USAGE.list} FROM usage_day WHERE day >= ? AND day < ?
   AND model IN (SELECT model FROM usage_day WHERE day >= ? AND day < ? AND condition <> '') GROUP BY model, condition ORDER BY model, condition`
 
-function usageBy(groupBy: UsageColumn): string {
+function usageBy(groupBy: UsageColumn, isOne = false): string {
   const by = GROUPS[groupBy]
-  return `SELECT ${by} AS grouped, ${USAGE.list} FROM usage_day WHERE day >= ? AND day < ? GROUP BY ${by} ORDER BY ${by}`
+  const condition = isOne ? 'account_id = ? AND day >= ? AND day < ?' : 'day >= ? AND day < ?'
+  return `SELECT ${by} AS grouped, ${USAGE.list} FROM usage_day WHERE ${condition} GROUP BY ${by} ORDER BY ${by}`
 }
 
 function usageRow(row: Row): UsageRow {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ErrorType } from '../../base/errors.ts'
 import { DAY_MS } from '../../base/time.ts'
-import { integer, type Database } from '../database.ts'
+import { integer, text, type Database } from '../database.ts'
 import { conditionsOf, readPage, type Page, type PageRange } from '../page.ts'
 import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 
@@ -92,6 +92,15 @@ export class RefusalStore {
       [...values, SUMMED_ROWS_MAX, BigInt(most)],
     )
     return rows.map((row) => ({ times: integer(row, 'summed'), newest: REFUSALS.read(row) }))
+  }
+
+  /** How often each key of the account was refused since then. */
+  async byKey(accountId: string, fromMs: number): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#database.all(
+      `SELECT key_id, CAST(SUM(times) AS BIGINT) AS times FROM refusal WHERE account_id = ? AND at >= ? GROUP BY key_id`,
+      [accountId, BigInt(fromMs)],
+    )
+    return new Map(rows.map((row) => [text(row, 'key_id'), integer(row, 'times')]))
   }
 
   /** Removes those older than a week. */

@@ -183,6 +183,17 @@ export const OPENINGS: readonly Opening[] = [
         .waitFor()
     },
   },
+  {
+    name: 'invitation-revoke',
+    who: 'owner',
+    path: at('/people'),
+    open: async (page, t) =>
+      page
+        .getByRole('main')
+        .getByRole('button', { name: new RegExp(t('people.revoke_of', { email: '.*' })) })
+        .first()
+        .click(),
+  },
   { name: 'member', who: 'owner', path: at('/people'), open: ofMember('people.change') },
   { name: 'member-remove', who: 'owner', path: at('/people'), open: ofMember('people.remove') },
   { name: 'identity', who: 'owner', path: at('/security'), open: press('security.oidc_remove') },
@@ -218,7 +229,6 @@ export const OPENINGS: readonly Opening[] = [
       await press('accounts.do_topup')(page, t)
     },
   },
-  { name: 'account-key-delete', who: 'operator', path: ofAccount('?tab=keys'), open: press('common.delete') },
   { name: 'receiver', who: 'operator', path: ofAccount('?tab=alerts'), open: addReceiver },
   { name: 'codes', who: 'operator', path: at('/operator/codes'), open: press('codes.create') },
   { name: 'codes-ask', who: 'operator', path: at('/operator/codes'), open: askForCodes },

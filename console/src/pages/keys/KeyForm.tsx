@@ -17,6 +17,7 @@ import { numberOf, plainNumber } from '../../parts/number-text.ts'
 import { format, t } from '../../parts/words.ts'
 import { dayIn, lastSecondOf } from '../../parts/zoned-day.ts'
 import { useProfile } from '../../session.tsx'
+import { type AnyKey, keyRoutes } from './key-routes.ts'
 
 /** A key's values in its form; an empty text is no limit. */
 interface Values extends SpendingLimit {
@@ -38,18 +39,23 @@ interface ModelRow {
 }
 
 interface KeyFormProps {
-  readonly edited: Key | null
+  readonly edited: AnyKey | null
+  /** The account of the key, for the operator; absent = the own one. */
+  readonly account?: string | undefined
   readonly done: (answer: Key | NewKey) => void
 }
 
 /** Creates a key, or changes one. */
-export function KeyForm({ edited, done }: KeyFormProps) {
+export function KeyForm({ edited, account, done }: KeyFormProps) {
   const { zone } = format
-  const { monthly_limit: most } = useProfile()
-  const models = (useRead('GET /cabinet/v1/models', {}).data?.data ?? []).map(({ id }) => id)
-  const renews = ['GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'] as const
-  const create = useAct('POST /cabinet/v1/keys', { quiet: true, renews, done })
-  const change = useAct('PATCH /cabinet/v1/keys/:id', { quiet: true, renews, done, said: t('common.saved') })
+  const { monthly_limit: own } = useProfile()
+  const most = account === undefined ? own : null
+  const models = (
+    useRead(account === undefined ? 'GET /cabinet/v1/models' : 'GET /admin/v1/models', {}).data?.data ?? []
+  ).map(({ id }) => id)
+  const { renews, ofAll, ...routes } = keyRoutes(account)
+  const create = useAct(routes.create, { quiet: true, renews, done })
+  const change = useAct(routes.change, { quiet: true, renews, done, said: t('common.saved') })
   const form = useFields<Values>({
     first: valuesOf(edited, zone, most !== null),
     check: {
@@ -59,7 +65,7 @@ export function KeyForm({ edited, done }: KeyFormProps) {
     calls: [create, change],
     send: (values) => {
       const body = bodyOf(values, zone)
-      if (edited === null) create.mutate({ body })
+      if (edited === null) create.mutate({ ...ofAll, body })
       else change.mutate({ params: { id: edited.id }, body })
     },
   })
@@ -81,7 +87,7 @@ export function KeyForm({ edited, done }: KeyFormProps) {
 }
 
 /** `isBounded`: each key of this person needs a monthly limit. */
-function valuesOf(key: Key | null, zone: string, isBounded: boolean): Values {
+function valuesOf(key: AnyKey | null, zone: string, isBounded: boolean): Values {
   return {
     name: key?.name ?? '',
     ...spendingLimitOf(key),

@@ -3,7 +3,7 @@ import { useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Key, Keys, NewKey } from '../../../../src/api/cabinet/key-contract.ts'
 import { given } from '../../api/endpoint.ts'
-import { useAct, useRead } from '../../api/hooks.ts'
+import { switchedBack, useAct, useRead } from '../../api/hooks.ts'
 import { DataList, ReadList } from '../../parts/DataList.tsx'
 import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { Filters } from '../../parts/Filters.tsx'
@@ -17,6 +17,7 @@ import { useFilters, useListRead } from '../../parts/list-place.ts'
 import { RowMenu } from '../../parts/RowMenu.tsx'
 import { t } from '../../parts/words.ts'
 import { useMay } from '../../session.tsx'
+import { type AnyKey, keyRoutes } from './key-routes.ts'
 import { KeyPace, keyColumns } from './KeyUsage.tsx'
 import { ShownOnce, UseItWith } from './ShownOnce.tsx'
 import { Press } from '../../parts/cells.tsx'
@@ -25,10 +26,15 @@ import { Press } from '../../parts/cells.tsx'
 const KeyForm = onDemand('KeyForm', () => import('./KeyForm.tsx'), 360)
 
 /** The dialog that is open over the list of keys. */
-type Opened =
-  | { readonly dialog: 'edit' | 'use' | 'rotate'; readonly apiKey: Key }
+export type Opened =
+  | { readonly dialog: 'edit' | 'use' | 'rotate'; readonly apiKey: AnyKey }
   | { readonly dialog: 'new' }
   | { readonly dialog: 'made'; readonly made: NewKey }
+
+/** The account of the keys, for the operator; absent = the own one. */
+interface Of {
+  readonly account?: string
+}
 
 /** The account's API keys. */
 export function KeysPage() {
@@ -36,10 +42,6 @@ export function KeysPage() {
   const may = useMay()
   const keys = useListRead('GET /cabinet/v1/keys', ({ by, search }) => ({ query: given({ by, search }) }))
   const [opened, open] = useState<Opened | null>(create === undefined ? null : { dialog: 'new' })
-  const close = (): void => open(null)
-  const shown = (dialog: 'use' | 'rotate'): Key | null => (opened?.dialog === dialog ? opened.apiKey : null)
-  const edited: Key | 'new' | null = opened?.dialog === 'new' ? 'new' : opened?.dialog === 'edit' ? opened.apiKey : null
-  const [used, rotated] = [shown('use'), shown('rotate')]
   return (
     <Page
       title={t('nav.keys')}
@@ -49,6 +51,26 @@ export function KeysPage() {
       <Loaded of={keys} height={320}>
         {(page) => <KeyList page={page} open={open} />}
       </Loaded>
+      <KeyDialogs opened={opened} open={open} />
+      {may('programs:write') && <ManagementKeys />}
+    </Page>
+  )
+}
+
+interface KeyDialogsProps extends Of {
+  readonly opened: Opened | null
+  readonly open: (opened: Opened | null) => void
+}
+
+/** The forms of a list of keys, and a new key in full. */
+export function KeyDialogs({ opened, open, ...of }: KeyDialogsProps) {
+  const close = (): void => open(null)
+  const shown = (dialog: 'use' | 'rotate'): AnyKey | null => (opened?.dialog === dialog ? opened.apiKey : null)
+  const edited: AnyKey | 'new' | null =
+    opened?.dialog === 'new' ? 'new' : opened?.dialog === 'edit' ? opened.apiKey : null
+  const [used, rotated] = [shown('use'), shown('rotate')]
+  return (
+    <>
       <Dialog
         name="key"
         of={edited}
@@ -59,6 +81,7 @@ export function KeysPage() {
         {(key) => (
           <KeyForm
             edited={key === 'new' ? null : key}
+            {...of}
             done={(answer) => open('key' in answer ? { dialog: 'made', made: answer } : null)}
           />
         )}
@@ -78,11 +101,10 @@ export function KeysPage() {
         close={close}
         title={t('keys.rotate_title', { name: rotated?.name ?? '' })}
       >
-        {(key) => <RotateForm apiKey={key} close={close} done={(made) => open({ dialog: 'made', made })} />}
+        {(key) => <RotateForm apiKey={key} {...of} close={close} done={(made) => open({ dialog: 'made', made })} />}
       </Dialog>
-      {may('programs:write') && <ManagementKeys />}
-      <ShownOnce made={opened?.dialog === 'made' ? opened.made : null} close={close} />
-    </Page>
+      <ShownOnce made={opened?.dialog === 'made' ? opened.made : null} close={close} isOwn={of.account === undefined} />
+    </>
   )
 }
 
@@ -142,15 +164,31 @@ function useColumns(open: KeyListProps['open'], isShared: boolean): readonly Col
     { id: 'month', title: t('keys.month'), as: 'money', value: 'usage_monthly' },
     used,
     { id: 'created', title: t('keys.created'), as: 'date', value: 'created_at' },
-    { id: 'actions', end: true, cell: (key) => may('keys:write') && <KeyMenu apiKey={key} open={open} /> },
+    {
+      id: 'actions',
+      end: true,
+      cell: (key) =>
+        may('keys:write') && <KeyMenu apiKey={key} open={open} may={{ change: true, rotate: key.own, remove: true }} />,
+    },
   ]
 }
 
-function KeyMenu({ apiKey, open }: Pick<KeyListProps, 'open'> & { readonly apiKey: Key }) {
-  const renews = ['GET /cabinet/v1/keys', 'GET /cabinet/v1/summary'] as const
-  const change = useAct('PATCH /cabinet/v1/keys/:id', { renews, said: t('common.saved') })
-  const remove = useAct('DELETE /cabinet/v1/keys/:id', { renews, said: t('keys.deleted') })
+interface KeyMenuProps extends Of {
+  readonly apiKey: AnyKey
+  readonly open: (opened: Opened) => void
+  /** What the reader may do besides switching the key off and on. */
+  readonly may: { readonly change: boolean; readonly rotate: boolean; readonly remove: boolean }
+}
+
+export function KeyMenu({ apiKey, open, may, account }: KeyMenuProps) {
   const { id, name, disabled } = apiKey
+  const { renews, ...routes } = keyRoutes(account)
+  const change = useAct(routes.change, {
+    renews,
+    said: ({ body }) => t(body?.disabled === true ? 'keys.now_disabled' : 'keys.now_enabled', { name }),
+    undo: switchedBack,
+  })
+  const remove = useAct(routes.remove, { renews, said: t('keys.deleted') })
   const ask = (): void =>
     confirm({
       name: 'key-delete',
@@ -158,25 +196,38 @@ function KeyMenu({ apiKey, open }: Pick<KeyListProps, 'open'> & { readonly apiKe
       text: t('keys.delete_text'),
       onConfirm: () => remove.mutate({ params: { id } }),
     })
+  const isOwn = account === undefined
   return (
     <RowMenu
       label={t('keys.actions_of', { name })}
       entries={[
-        { label: t('common.edit'), icon: <EditIcon size={16} />, act: () => open({ dialog: 'edit', apiKey }) },
-        { label: t('keys.use_with'), icon: <PlaygroundIcon size={16} />, act: () => open({ dialog: 'use', apiKey }) },
-        apiKey.own && {
+        may.change && {
+          label: t('common.edit'),
+          icon: <EditIcon size={16} />,
+          act: () => open({ dialog: 'edit', apiKey }),
+        },
+        isOwn && {
+          label: t('keys.use_with'),
+          icon: <PlaygroundIcon size={16} />,
+          act: () => open({ dialog: 'use', apiKey }),
+        },
+        may.rotate && {
           label: t('keys.rotate'),
           icon: <RotateIcon size={16} />,
           act: () => open({ dialog: 'rotate', apiKey }),
         },
-        { label: t('keys.requests'), icon: <LogIcon size={16} />, to: { to: '/log', search: { key: id } } },
+        {
+          label: t('keys.requests'),
+          icon: <LogIcon size={16} />,
+          to: isOwn ? { to: '/log', search: { key: id } } : { to: '/operator/requests', search: { account, key: id } },
+        },
         {
           label: disabled ? t('keys.enable') : t('keys.disable'),
           icon: <PowerIcon size={16} />,
           act: () => change.mutate({ params: { id }, body: { disabled: !disabled } }),
         },
-        'line',
-        { label: t('common.delete'), icon: <TrashIcon size={16} />, harmful: true, act: ask },
+        may.remove && 'line',
+        may.remove && { label: t('common.delete'), icon: <TrashIcon size={16} />, harmful: true, act: ask },
       ]}
     />
   )
@@ -191,16 +242,17 @@ const GRACES = [
   ['0', 'none'],
 ] as const
 
-interface RotateFormProps {
-  readonly apiKey: Key
+interface RotateFormProps extends Of {
+  readonly apiKey: AnyKey
   readonly close: () => void
   readonly done: (made: NewKey) => void
 }
 
 /** A new secret for a key: programs can switch to it while the old one still works. */
-function RotateForm({ apiKey: { id }, close, done }: RotateFormProps) {
-  const form = useCall('POST /cabinet/v1/keys/:id/rotate', {
-    renews: ['GET /cabinet/v1/keys'],
+function RotateForm({ apiKey: { id }, account, close, done }: RotateFormProps) {
+  const { renews, rotate } = keyRoutes(account)
+  const form = useCall(rotate, {
+    renews,
     done,
     first: { grace: String(GRACES[0][0]) },
     input: ({ grace }) => ({ params: { id }, body: { grace_seconds: Number(grace) } }),

@@ -14,11 +14,13 @@ import { Note } from '../../parts/cells.tsx'
 interface ShownOnceProps {
   readonly made: Pick<NewKey, 'key' | 'name'> | null
   readonly close: () => void
+  /** The key is one of the own account. */
+  readonly isOwn: boolean
 }
 
 /** Shows a new key in full. It is shown only this time, so only the button closes the dialog. */
-export function ShownOnce({ made, close }: ShownOnceProps) {
-  const summary = useRead('GET /cabinet/v1/summary', {})
+export function ShownOnce({ made, close, isOwn }: ShownOnceProps) {
+  const summary = useRead('GET /cabinet/v1/summary', {}, { enabled: isOwn })
   const [isFirst, setIsFirst] = useState<boolean | null>(null)
   // FirstArrival stays when the first request has arrived, so that the user sees it.
   if (isFirst === null && summary.data !== undefined) setIsFirst(!summary.data.has_requests)
@@ -35,7 +37,7 @@ export function ShownOnce({ made, close }: ShownOnceProps) {
         <Secret text={key} label={t('keys.key')} warning={t('keys.shown_once')} kept={t('keys.kept')} close={close}>
           {summary.data !== undefined && <FirstRequest summary={summary.data} apiKey={key} />}
           {isFirst === true && <FirstArrival />}
-          <UseItWith apiKey={key} />
+          {isOwn && <UseItWith apiKey={key} />}
         </Secret>
       )}
     </Dialog>

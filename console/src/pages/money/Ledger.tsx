@@ -48,7 +48,7 @@ export function Ledger({ account }: { readonly account?: string }) {
             value: ({ reference }) => codeOf(reference) ?? reference,
             to: (row) => sourceOf(row, isOwn),
           },
-          { id: 'reason', title: t('ledger.reason'), as: 'clip', value: 'reason' },
+          { id: 'reason', title: t('ledger.reason'), as: 'clip', value: reasonOf },
           ...(isOwn
             ? []
             : [
@@ -85,6 +85,12 @@ function sourceOf({ kind, reference, payment }: Shown, isOwn: boolean): LinkProp
     return isOwn ? { to: '/top-up', search: { payment } } : { to: '/operator/payments', search: { id: payment } }
   const code = codeOf(reference)
   return code === null || isOwn ? null : { to: '/operator/codes', search: { id: code } }
+}
+
+/** What a person wrote, or what the server did, in the reader's language. */
+function reasonOf({ kind, reason, reference, payment }: Shown): string | null {
+  if (payment !== null) return t(kind === 'refund' ? 'ledger.given_back' : 'ledger.paid_online')
+  return codeOf(reference) === null ? reason : t('ledger.by_code', { code: reason?.replace('code ', '') ?? '' })
 }
 
 /** The id of the code that was redeemed: its entry is known by the code and the account. */

@@ -1,13 +1,12 @@
 import { Button, Switch, Tabs, TextInput } from '@mantine/core'
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
-import type { Account, AccountPatch, AccountStatus, Key } from '../../../../src/api/admin/account-contract.ts'
+import type { ReactNode } from 'react'
+import type { Account, AccountPatch, AccountStatus } from '../../../../src/api/admin/account-contract.ts'
 import { VIEW_SCOPES } from '../../../../src/tables/scopes.ts'
 import { useAct, useEnterAccount, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { ButtonLink, StatusBadge, Press } from '../../parts/cells.tsx'
 import { CopyId } from '../../parts/Copy.tsx'
-import { DataList } from '../../parts/DataList.tsx'
 import { confirm } from '../../parts/Dialog.tsx'
 import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { ChoiceField } from '../../parts/Filters.tsx'
@@ -23,13 +22,12 @@ import {
   spendingLimitOf,
 } from '../../parts/SpendingLimitFields.tsx'
 import { format, t } from '../../parts/words.ts'
-import { keyColumns } from '../keys/KeyUsage.tsx'
-import { ShownOnce } from '../keys/ShownOnce.tsx'
 import { useRange } from '../../parts/DayField.tsx'
 import { StatementView } from '../money/StatementView.tsx'
 import { DeliveryList } from '../notices/DeliveryList.tsx'
 import { Receivers, ThresholdForm } from '../notices/Receivers.tsx'
 import { People } from '../people/PeoplePage.tsx'
+import { AccountKeys } from './AccountKeys.tsx'
 import { AccountMoney } from './AccountMoney.tsx'
 import { ACCOUNT_TONES } from './AccountsPage.tsx'
 import { AccountPrices } from './customer-prices/CustomerPriceTable.tsx'
@@ -106,7 +104,7 @@ function Record({ account }: { readonly account: Account }) {
     ['limits', t('accounts.tab_limits'), limits, can('PATCH /admin/v1/accounts/:id')],
     ['alerts', t('alerts.tab_alerts'), <AccountAlerts key="alerts" accountId={id} />],
     ['prices', t('customers.tab'), <AccountPrices key="prices" account={account} />],
-    ['keys', t('nav.keys'), <AccountKeys key="keys" accountId={id} />],
+    ['keys', t('nav.keys'), <AccountKeys key="keys" account={id} />],
     [
       'people',
       t('nav.people'),
@@ -319,80 +317,4 @@ export function AccountStatementPage() {
   const input = { params: { id }, query: days.range }
   const statement = useRead('GET /admin/v1/accounts/:id/statement', input, { keep: true })
   return <StatementView page={OperatorPage} days={days} statement={statement} />
-}
-
-const OF_KEYS = ['GET /admin/v1/accounts/:id/keys'] as const
-const KEYS_MAX = 1_000
-
-/** The keys of an account. An administrator can create, disable and delete them. */
-function AccountKeys({ accountId }: { readonly accountId: string }) {
-  const [made, setMade] = useState<(Key & { readonly key: string }) | null>(null)
-  const params = { id: accountId }
-  const keys = useRead('GET /admin/v1/accounts/:id/keys', { params, query: { limit: KEYS_MAX } })
-  const form = useCall('POST /admin/v1/accounts/:id/keys', {
-    renews: OF_KEYS,
-    done: (answer, reset) => {
-      reset()
-      setMade(answer)
-    },
-    first: { name: '' },
-    input: ({ name }) => ({ params, body: { name: name.trim() } }),
-  })
-  return (
-    <div className="page">
-      <Can call="POST /admin/v1/accounts/:id/keys">
-        <Form of={form} form="row" act={t('keys.create')}>
-          <TextInput label={t('keys.name')} required {...form.field('name')} />
-        </Form>
-      </Can>
-      <Loaded of={keys} height={240}>
-        {({ data, total }) => (
-          <>
-            {total > data.length && <p>{t('keys.newest', { shown: data.length, total })}</p>}
-            <KeyList keys={data} />
-          </>
-        )}
-      </Loaded>
-      <ShownOnce made={made} close={() => setMade(null)} />
-    </div>
-  )
-}
-
-function KeyList({ keys }: { readonly keys: readonly Key[] }) {
-  const can = useCan()
-  const { name: named, state, usage, used } = keyColumns()
-  const change = useAct('PATCH /admin/v1/keys/:id', { renews: OF_KEYS, said: t('common.saved') })
-  const remove = useAct('DELETE /admin/v1/keys/:id', { renews: OF_KEYS, said: t('keys.deleted') })
-  const ask = ({ id, name }: Key): void =>
-    confirm({
-      name: 'account-key-delete',
-      title: t('keys.delete_title', { name }),
-      text: t('keys.delete_text'),
-      onConfirm: () => remove.mutate({ params: { id } }),
-    })
-  return (
-    <DataList
-      name="account-keys"
-      label={t('nav.keys')}
-      rows={keys}
-      empty={{ picture: 'key', title: t('keys.none') }}
-      columns={[
-        { ...named, under: (key) => <ExternalName of={key} /> },
-        state,
-        usage,
-        used,
-        {
-          id: 'actions',
-          acts: (key) => [
-            <ExternalIdButton key="name" change="PATCH /admin/v1/keys/:id" of={key} name={key.name} />,
-            can('PATCH /admin/v1/keys/:id') && {
-              label: key.disabled ? t('keys.enable') : t('keys.disable'),
-              run: () => change.mutate({ params: { id: key.id }, body: { disabled: !key.disabled } }),
-            },
-            can('DELETE /admin/v1/keys/:id') && { label: t('common.delete'), harmful: true, run: () => ask(key) },
-          ],
-        },
-      ]}
-    />
-  )
 }

@@ -1,7 +1,7 @@
 import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Code } from '../../../../src/api/admin/top-up-contract.ts'
-import { useAct } from '../../api/hooks.ts'
+import { switchedBack, useAct } from '../../api/hooks.ts'
 import { ServerList } from '../../parts/DataList.tsx'
 import { DayField } from '../../parts/DayField.tsx'
 import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
@@ -18,7 +18,11 @@ const CODES_MAX = 1_000
 /** Codes with which customers top up their balance. */
 export function CodesPage() {
   const [adding, setAdding] = useState(false)
-  const change = useAct('PATCH /admin/v1/codes/:id', { renews: ['GET /admin/v1/codes'], said: t('common.saved') })
+  const change = useAct('PATCH /admin/v1/codes/:id', {
+    renews: ['GET /admin/v1/codes'],
+    said: t('common.saved'),
+    undo: switchedBack,
+  })
   return (
     <OperatorPage
       title={t('nav.codes')}

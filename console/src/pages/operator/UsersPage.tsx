@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ConsoleUser } from '../../../../src/api/admin/account-contract.ts'
 import type { OperatorRole } from '../../../../src/tables/scopes.ts'
-import { useAct } from '../../api/hooks.ts'
+import { switchedBack, useAct } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { ServerList } from '../../parts/DataList.tsx'
 import { confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
@@ -143,7 +143,7 @@ function UserMenu({ user, showLink }: { readonly user: ConsoleUser; readonly sho
   const params = { id }
   const renews = ['GET /admin/v1/users'] as const
   const roles = useRoles().filter((role) => role !== user.operator_role)
-  const change = useAct('PATCH /admin/v1/users/:id', { renews, said: t('common.saved') })
+  const change = useAct('PATCH /admin/v1/users/:id', { renews, said: t('common.saved'), undo: switchedBack })
   const link = useAct('POST /admin/v1/users/:id/password-link', { done: showLink })
   const unlink = useAct('DELETE /admin/v1/users/:id/identities/:identity', { renews, said: t('users.unlinked') })
   const askUnlink = (identity: ConsoleUser['identities'][number]): void =>

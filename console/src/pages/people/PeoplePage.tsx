@@ -269,7 +269,14 @@ function Invitations({ invitations, account, rules }: InvitationsProps) {
                 label: t('people.revoke'),
                 name: t('people.revoke_of', { email: email ?? t('people.anyone') }),
                 harmful: true,
-                run: () => revoke.mutate(routes.ofOne(id)),
+                run: () =>
+                  confirm({
+                    name: 'invitation-revoke',
+                    title: t('people.ask_revoke', { email: email ?? t('people.anyone') }),
+                    text: t('people.ask_revoke_text'),
+                    act: t('people.revoke'),
+                    onConfirm: () => revoke.mutate(routes.ofOne(id)),
+                  }),
               },
             ],
           },
