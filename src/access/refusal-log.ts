@@ -1,9 +1,11 @@
 import type { ApiError } from '../base/errors.ts'
 import type { Clock } from '../base/clock.ts'
 import { thrownMessage } from '../base/text.ts'
-import { MINUTE_MS } from '../base/time.ts'
+import { HOUR_MS, MINUTE_MS } from '../base/time.ts'
 import type { Call, Route } from '../http/edge.ts'
 import { keptText } from '../ledger/generation-record.ts'
+import type { NewNotice } from '../ledger/ledger-store.ts'
+import { refusedRequests } from '../ledger/notice.ts'
 import type { RefusalRecord, RefusalStore } from '../store/refusals/refusal-store.ts'
 import type { Principal } from './principal.ts'
 
@@ -11,7 +13,9 @@ type Refusal = Omit<RefusalRecord, 'id'>
 type CalledRoute = Pick<Route<Principal>, 'method' | 'plane' | 'path'>
 
 export interface RefusalPorts {
-  readonly store: Pick<RefusalStore, 'add' | 'trim'>
+  readonly store: Pick<RefusalStore, 'add' | 'trim' | 'hasAny'>
+  /** Tells the customer. */
+  readonly tell: (notice: NewNotice) => Promise<unknown>
   readonly clock: Clock
   /** One sentence for the operator. */
   readonly notice: (message: string) => void
@@ -24,6 +28,12 @@ const NAMED_MAX = 50
 const KEYED_MAX = 100
 /** An account's rows are counted, and trimmed after so many. */
 const TRIM_EVERY = 500
+/** A key that was not refused for a cause so long is told of when it is. */
+const QUIET_MS = HOUR_MS
+/** An account hears of no more in an hour. */
+const TOLD_MAX = 10
+/** Keys and causes whose last refusal is remembered; the store has the others. */
+const HEARD_MAX = 10_000
 const TEXT_MAX = 500
 /** A quotation mark that does not stand in a word. */
 const QUOTATION = /(?:^|[ (])['"`“«]/
@@ -45,6 +55,11 @@ export class RefusalLog {
   #ofMinute = new Map<string, Set<string>>()
   /** Rows of each account since it was trimmed. */
   readonly #added = new Map<string, number>()
+  /** When a key was last refused for a cause, the oldest first. */
+  readonly #heard = new Map<string, number>()
+  /** Of the hour that is counted: how often each account was told. */
+  #hour = 0
+  #told = new Map<string, number>()
   #writing: Promise<void> | null = null
   #stopFlush: (() => void) | null = null
   #isFailing = false
@@ -122,7 +137,9 @@ export class RefusalLog {
     if (refusals.length === 0) return
     this.#waiting = new Map()
     try {
+      const news = await this.#news(refusals)
       await this.#ports.store.add(refusals)
+      for (const notice of news) await this.#ports.tell(notice)
       for (const { accountId } of refusals) await this.#count(accountId)
       this.#isFailing = false
     } catch (thrown) {
@@ -130,6 +147,37 @@ export class RefusalLog {
       if (!this.#isFailing) this.#ports.notice(`Refused requests could not be recorded: ${thrownMessage(thrown)}`)
       this.#isFailing = true
     }
+  }
+
+  /** What the customer hears of: the first refusals of a key for a cause after a quiet hour. */
+  async #news(refusals: readonly Refusal[]): Promise<readonly NewNotice[]> {
+    const news: NewNotice[] = []
+    const groups = Map.groupBy(refusals, ({ accountId, keyId, cause }) => JSON.stringify([accountId, keyId, cause]))
+    for (const [name, [first, ...others]] of groups) {
+      if (first === undefined) continue
+      const heardMs = this.#heard.get(name) ?? -Infinity
+      this.#heard.delete(name)
+      this.#heard.set(name, (others.at(-1) ?? first).atMs)
+      if (first.atMs - heardMs < QUIET_MS || (await this.#ports.store.hasAny(first, first.atMs - QUIET_MS))) continue
+      const times = others.reduce((sum, one) => sum + one.times, first.times)
+      if (this.#mayTell(first)) news.push(refusedRequests({ ...first, times }))
+    }
+    for (const name of this.#heard.keys()) {
+      if (this.#heard.size <= HEARD_MAX) break
+      this.#heard.delete(name)
+    }
+    return news
+  }
+
+  #mayTell({ accountId, atMs }: Refusal): boolean {
+    const hour = Math.floor(atMs / HOUR_MS)
+    if (hour !== this.#hour) {
+      this.#hour = hour
+      this.#told = new Map()
+    }
+    const told = this.#told.get(accountId) ?? 0
+    this.#told.set(accountId, told + 1)
+    return told < TOLD_MAX
   }
 
   async #count(accountId: string): Promise<void> {

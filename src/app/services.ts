@@ -96,7 +96,7 @@ export async function createServices(
   const pay = openPay({ ...base, store, catalog, keyWrap, ledger, ...upstreams, node: nodes, copyStream })
   const callers = callersOf(base, nodes)
   const { access } = callers
-  const refusals = new RefusalLog({ store: store.refusals, clock, notice })
+  const refusals = new RefusalLog({ store: store.refusals, tell: (told) => store.notices.raise(told), clock, notice })
   const connections = connectionsOf()
   const notices = noticesOf(base, nodes, connections, access)
   const feeds = feedsOf(base, nodes, connections)

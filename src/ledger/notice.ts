@@ -6,7 +6,7 @@ import { isLive, type JobMove } from './job.ts'
 import type { EventAction } from './event-action.ts'
 import type { NewNotice, AccountRow, HoldRow, KeyRow, LedgerRows, LimitReset, SpendKey } from './ledger-store.ts'
 import { accountPeriod, accountSpent, keySpent, limitPeriod } from './hold-rules.ts'
-import { DAY_MS, HOUR_MS } from '../base/time.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../base/time.ts'
 
 /** Events of the audit log that cause notices. */
 const EVENT_KINDS: ReadonlyMap<EventAction, 'usage.flagged' | 'rates.held' | 'prices.held'> = new Map([
@@ -73,6 +73,27 @@ function becomesLow(beforeMicro: Micro, afterMicro: Micro, lowMicro: Micro): boo
 
 export function lowBalanceSubject(accountId: string): string {
   return `balance.low ${accountId}`
+}
+
+/** The first refusals of a key for a cause after a quiet time. `keyId` is empty for several keys. */
+export function refusedRequests(refused: {
+  readonly accountId: string
+  readonly keyId: string
+  readonly cause: string
+  readonly times: number
+  readonly atMs: number
+}): NewNotice {
+  const { accountId, keyId, cause, times, atMs } = refused
+  const detail = { ...(keyId === '' ? {} : { key: keyId }), error_type: cause, requests: times }
+  // Two nodes that hear of them at once tell it once.
+  const minute = Math.floor(atMs / MINUTE_MS)
+  return noticeOf('requests.refused', {
+    accountId,
+    subject: null,
+    cause: `${accountId} ${keyId} ${cause} ${minute}`,
+    atMs,
+    detail,
+  })
 }
 
 /** The kind of notice for a spending that now reaches 80 or 100 % of the limit and did not before; null = none. */

@@ -1,3 +1,5 @@
+import { ERRORS } from '../base/error-table.ts'
+import { ownValue } from '../base/own-value.ts'
 import { type Label, oneLine } from '../base/text.ts'
 import type { Notice } from '../store/notices/notice-rows.ts'
 import { NOTICES, type NoticeKind } from '../tables/notice-table.ts'
@@ -64,6 +66,10 @@ const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
     en: `${limitOwner(words).en} has used up its ${periodOf(words).en} of ${words.money('limit')}. Its requests are refused.`,
     ru: `${limitOwner(words).ru} исчерпал ${words.money('limit')} ${periodOf(words).ru}. Его запросы отклоняются.`,
   }),
+  'requests.refused': ({ keyName, number, detail }) => ({
+    en: `Requests of ${detail['key'] === undefined ? 'several keys' : `the key ${keyName}`} are refused: ${causeOf(detail).en}. So far: ${number('requests')}. You hear of it again after an hour without refusals.`,
+    ru: `Запросы ${detail['key'] === undefined ? 'нескольких ключей' : `ключа ${keyName}`} отклоняются: ${causeOf(detail).ru}. Пока отклонено: ${number('requests')}. Снова сообщим, если час отказов не будет.`,
+  }),
   'job.ended': ({ word, detail }) => ({
     en: `The video job ${word('job')} (${word('model')}) ${JOB_ENDS.get(detail['status'])?.en ?? word('status')}.`,
     ru: `Задание ${word('job')} (${word('model')}) ${JOB_ENDS.get(detail['status'])?.ru ?? word('status')}.`,
@@ -116,6 +122,13 @@ const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
     en: 'This is a test message. Notices will arrive here.',
     ru: 'Это проверочное сообщение. Уведомления будут приходить сюда.',
   }),
+}
+
+/** The name of the error that the clients get. */
+function causeOf({ error_type: type }: Notice['detail']): Label {
+  const row: object | undefined = typeof type === 'string' ? ownValue(ERRORS, type) : undefined
+  // The table's labels have both languages.
+  return row !== undefined && 'label' in row ? (row.label as Label) : { en: shown(type), ru: shown(type) }
 }
 
 function ratesOf(detail: Notice['detail']): string {

@@ -20,6 +20,7 @@ export const NOTICES = {
     label: { en: '80 % of a limit are used', ru: 'Израсходовано 80 % лимита' },
   },
   'limit.reached': { audience: 'account', label: { en: 'A limit is used up', ru: 'Лимит исчерпан' } },
+  'requests.refused': { audience: 'account', label: { en: 'Requests are refused', ru: 'Запросы отклоняются' } },
   'job.ended': { audience: 'account', label: { en: 'A video job has ended', ru: 'Задание видео завершено' } },
   'provider.failing': {
     audience: 'operator',

@@ -100,6 +100,11 @@ const CAUSES: Readonly<Record<NoticeKind, () => Promise<Partial<Told>>>> = {
     await ask('test/works', [40, 45], key)
     return { account: rich.id, data: { key: id, limit: 80, limit_reset: null, spent: 80 } }
   },
+  'requests.refused': async () => {
+    const { id, key } = await keyWithLimit(1)
+    for (let count = 0; count < 3; count += 1) await ask('test/works', [40, 45], key)
+    return { account: rich.id, data: { key: id, error_type: 'limit_exceeded' } }
+  },
   'job.ended': async () => {
     const body = { model: 'sandbox/video', prompt: 'A lake', duration: 4 }
     const { status, body: job, text } = await tollgate.post('/v1/videos', rich.key, body)

@@ -151,6 +151,7 @@ test('each kind has a text in both languages, without a value that is missing', 
     generation: 'gen-2',
     shortfall: 0.5,
     checks: ['I1'],
+    error_type: 'limit_exceeded',
     action: 'rates.failed',
     reason: 'it answered 500',
   }

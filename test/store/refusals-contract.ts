@@ -41,6 +41,22 @@ export function refusalsContract(open: () => Promise<Store>): void {
     }
   }
 
+  test('a key was refused for a cause since an instant, or not', async () => {
+    await withRefusals(async (refusals) => {
+      await refusals.add([refusal()])
+      const of = { accountId: 'acc_a', keyId: 'key_a', cause: 'limit_exceeded' } as const
+      assert.deepEqual(
+        [
+          await refusals.hasAny(of, NOON_MS),
+          await refusals.hasAny(of, NOON_MS + MINUTE_MS),
+          await refusals.hasAny({ ...of, keyId: '' }, 0),
+          await refusals.hasAny({ ...of, cause: 'key_expired' }, 0),
+        ],
+        [true, false, false, false],
+      )
+    })
+  })
+
   test('nodes count into one row of a minute, whose newest is the last that came', () =>
     withRefusals(async (refusals) => {
       const models = Array.from({ length: 40 }, (_, index) => `test/${index}`)

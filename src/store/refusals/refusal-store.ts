@@ -79,6 +79,14 @@ export class RefusalStore {
     return readPage(this.#database, { rows: REFUSALS, ...conditions(filter), order: '-at', columns }, range)
   }
 
+  /** Whether the key was refused for the cause since `fromMs`. */
+  async hasAny(of: Pick<RefusalRecord, 'accountId' | 'keyId' | 'cause'>, fromMs: number): Promise<boolean> {
+    const { accountId, keyId, cause } = of
+    const { conditions: parts, values } = conditions({ accountId, keyId, cause, fromMs })
+    const rows = await this.#database.all(`SELECT id FROM refusal WHERE ${parts.join(' AND ')} LIMIT 1`, values)
+    return rows.length > 0
+  }
+
   /** Since `fromMs`, the most frequent first: by key of the account; null = by account. */
   async sums(accountId: string | null, fromMs: number, most: number): Promise<readonly RefusalSum[]> {
     const kind = accountId === null ? 'account_id, cause' : 'key_id, cause'
