@@ -87,6 +87,7 @@ const routeTree = root.addChildren([
   operatorPage('/operator/tokens', 'TokensPage', () => import('./pages/operator/TokensPage.tsx')),
   operatorPage('/operator/ip-blocks', 'IpBlocksPage', () => import('./pages/operator/IpBlocksPage.tsx')),
   operatorPage('/operator/audit', 'AuditPage', () => import('./pages/operator/AuditPage.tsx')),
+  operatorPage('/operator/bills', 'BillsPage', () => import('./pages/operator/BillsPage.tsx')),
   operatorPage('/operator/events', 'EventsPage', () => import('./pages/operator/EventsPage.tsx')),
 ])
 

@@ -56,5 +56,6 @@ export const CONSOLE_PAGES: readonly ConsolePage[] = [
   { name: 'operator-tokens', route: '/operator/tokens', who: 'operator' },
   { name: 'operator-ip-blocks', route: '/operator/ip-blocks', who: 'operator' },
   { name: 'operator-audit', route: '/operator/audit', who: 'operator' },
+  { name: 'operator-bills', route: '/operator/bills', who: 'operator' },
   { name: 'operator-events', route: '/operator/events', who: 'operator' },
 ]

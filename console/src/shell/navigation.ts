@@ -90,6 +90,7 @@ export const OPERATOR: readonly DestinationGroup[] = [
       { to: '/operator/customer-prices', name: 'customer_prices', icon: icons.PricesIcon, scope: 'accounts:read' },
       { to: '/operator/users', name: 'users', icon: icons.AdministratorsIcon, scope: 'people:read' },
       { to: '/operator/notices', name: 'notices', icon: icons.NoticesIcon, scope: 'settings:read' },
+      { to: '/operator/bills', name: 'bills', icon: icons.StatementIcon, scope: 'audit:read' },
       { to: '/operator/events', name: 'events', icon: icons.EventsIcon, scope: 'audit:read' },
       { to: '/operator/audit', name: 'audit', icon: icons.AuditIcon, scope: 'audit:read' },
       { to: '/operator/catalog', name: 'catalog_document', icon: icons.DifferenceIcon, scope: 'catalog:read' },

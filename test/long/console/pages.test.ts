@@ -51,6 +51,7 @@ const OPERATOR = [
   '/margin',
   '/requests',
   '/audit',
+  '/bills',
   '/events',
   '/settings',
   '/notices',
