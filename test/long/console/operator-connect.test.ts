@@ -52,8 +52,9 @@ for (const { language, dark } of LOOKS) {
     const box = await save.boundingBox()
     assert.ok(box !== null && box.y + box.height <= 720, 'the button stays in sight')
     const prices = row('openai/north-large').getByRole('textbox')
-    await prices.nth(0).fill('0.5')
-    await prices.nth(1).fill('1.5')
+    // The first field has the context.
+    await prices.nth(1).fill('0.5')
+    await prices.nth(2).fill('1.5')
     problems.push(...(await findings(page, language)))
     await save.click()
     await page.waitForURL(/\/operator\/providers$/)

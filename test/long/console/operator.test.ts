@@ -278,6 +278,7 @@ for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
           .click()
       await page.goto(`${tollgate.url}/operator/providers`)
       await edit(slug)
+      await dialog.getByText(t('prices.advanced')).click()
       const dialect = dialog.getByLabel(t('providers.dialect'))
       await dialect.fill('{"system": ')
       await dialog.getByText(t('prices.no_json')).first().waitFor()

@@ -47,7 +47,7 @@ export function QuirkFields({ draft, change }: QuirkFieldsProps) {
   const note = (name: string): string | undefined =>
     ownValue(known, name) === undefined || ownValue(own, name) !== undefined ? undefined : t('quirk.known')
   return (
-    <Stack gap="sm" role="group" aria-label={t('providers.dialect')}>
+    <Stack gap="sm" role="group" aria-label={t('quirk.title')}>
       {parsed !== null && draft.adapter === 'openai' && (
         <>
           {SWITCHES.map(([name, off, on]) => (
