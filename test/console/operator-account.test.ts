@@ -198,4 +198,44 @@ for (const { language, dark } of LOOKS) {
       assert.deepEqual([...problems, ...guest.troubles], [])
     },
   )
+
+  test(
+    `an account opens with its month, its latest and its people, and can be closed there (${look})`,
+    { skip },
+    async () => {
+      const customer = await signUp(tollgate, `month-${look}@example.com`, { balance: 500 })
+      const { key } = await makeKey(tollgate, customer, { name: 'Тест' })
+      const { headers } = await chat(tollgate, key, 'Hello')
+      await chat(tollgate, key, 'Hello', {}, { model: 'sandbox/none' })
+      await until(20_000, 'the refusal', async () => {
+        const { body } = await tollgate.admin('GET', `/admin/v1/refusals?account=${customer.accountId}`)
+        return body.total === 1
+      })
+      const [spent] = (await tollgate.admin('GET', `/admin/v1/usage?group_by=day&account=${customer.accountId}`)).body
+        .data
+      assert.equal(spent.requests, 1, 'the sums are those of this account')
+      const operator = await promote(tollgate, await signUp(tollgate, `keeper-${look}@example.com`))
+      const guest = await visitor(browser, tollgate.url, { language, dark })
+      const { page } = guest
+      await enter(guest.context, tollgate, operator)
+      await page.goto(`${tollgate.url}/operator/accounts/${customer.accountId}`)
+      for (const tile of ['home.month', 'accounts.margin', 'accounts.lasts'])
+        await page.getByText(t(tile)).first().waitFor()
+      const charge = headers['x-generation-id'] ?? ''
+      await page.locator(`a[href="/operator/requests?request=${charge}"]`).waitFor()
+      await page
+        .getByRole('table', { name: t('accounts.last_refusals') })
+        .getByText('sandbox/none')
+        .first()
+        .waitFor()
+      await page.getByRole('link', { name: `${customer.email} (${t('people.owner')})` }).waitFor()
+      await page.getByRole('button', { name: t('accounts.do_deactivated') }).waitFor()
+      // The header is about the business: the operator's own account has nothing to do with it.
+      await page.locator('header a[href="/operator/margin"]').waitFor()
+      assert.equal(await page.locator('header a[href="/top-up"]').count(), 0)
+      const problems = await findings(page, language)
+      await guest.close()
+      assert.deepEqual([...problems, ...guest.troubles], [])
+    },
+  )
 }

@@ -38,8 +38,8 @@ export function Why({ of, help = false }: { readonly of: Refusal; readonly help?
   )
 }
 
-/** The columns of a list of refusals, but for the account. */
-export function refusalColumns(help: boolean): readonly Column<Refusal>[] {
+/** The columns of a list of refusals, but for the account: for the customer, or for the operator. */
+export function refusalColumns(reader: 'customer' | 'operator'): readonly Column<Refusal>[] {
   return [
     { id: 'at', title: t('log.time'), as: 'moment', value: 'at' },
     { id: 'times', title: t('refused.times'), as: 'count', value: 'times' },
@@ -50,7 +50,7 @@ export function refusalColumns(help: boolean): readonly Column<Refusal>[] {
       title: t('refused.why'),
       wide: true,
       value: 'error_type',
-      cell: (row) => <Why of={row} help={help} />,
+      cell: (row) => <Why of={row} help={reader === 'customer'} />,
     },
     { id: 'request', title: t('refused.request'), as: 'mono', value: 'request_id' },
   ]

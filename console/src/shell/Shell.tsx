@@ -26,6 +26,7 @@ import {
   AutoIcon,
   DarkIcon,
   LightIcon,
+  MarginIcon,
   MenuIcon,
   NoticesIcon,
   SearchIcon,
@@ -37,6 +38,7 @@ import {
   WarningIcon,
 } from '../parts/icons.ts'
 import { format, t } from '../parts/words.ts'
+import { today } from '../parts/zoned-day.ts'
 import { useMay, useProfile, useSession } from '../session.tsx'
 import { MenuButton } from './MenuButton.tsx'
 import { CUSTOMER, openedBy, OPERATOR } from './navigation.ts'
@@ -199,7 +201,36 @@ function Entries({ of }: { readonly of: ReturnType<typeof openedBy>[number]['ite
   )
 }
 
+/** The balance of the own account; on the operator's pages, what the business has earned today. */
 function Balance() {
+  const { pathname } = useLocation()
+  const { scopes } = useProfile()
+  if (!pathname.startsWith('/operator')) return <OwnBalance />
+  return scopes.includes('usage:read') ? <Earned /> : null
+}
+
+function Earned() {
+  const { service } = useSession()
+  const day = today(service.service_timezone)
+  const usage = useRead('GET /admin/v1/usage', {
+    query: { group_by: 'day', from: new Date(`${day}T12:00:00Z`).toISOString() },
+  })
+  if (usage.data === undefined) return null
+  const earned = usage.data.data.reduce((sum, row) => sum + (row.day === day ? row.revenue : 0), 0)
+  return (
+    <Link
+      to="/operator/margin"
+      className={css.balance}
+      aria-label={t('shell.earned', { amount: format.money(earned) })}
+      title={t('shell.earned', { amount: format.money(earned) })}
+    >
+      <MarginIcon size={17} stroke={1.8} aria-hidden />
+      <Money of={earned} />
+    </Link>
+  )
+}
+
+function OwnBalance() {
   const may = useMay()
   const summary = useRead('GET /cabinet/v1/summary', {})
   if (summary.data === undefined) return null

@@ -222,7 +222,7 @@ export const OPENINGS: readonly Opening[] = [
   {
     name: 'entry',
     who: 'operator',
-    path: ofAccount(''),
+    path: ofAccount('?tab=money'),
     open: async (page, t) => {
       await page.getByLabel(t('money.amount')).first().fill('5')
       await page.getByLabel(t('ledger.reason')).first().fill('a gift')

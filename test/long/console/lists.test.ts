@@ -215,7 +215,7 @@ for (const { language, dark } of LOOKS) {
           .replaceAll(language === 'ru' ? /[^\d,+-]/g : /[^\d.+-]/g, '')
           .replace(',', '.'),
       )
-    for (const path of ['/ledger', `/operator/accounts/${customer.accountId}`]) {
+    for (const path of ['/ledger', `/operator/accounts/${customer.accountId}?tab=money`]) {
       if (path !== '/ledger') await enter(guest.context, tollgate, operator)
       await page.goto(`${tollgate.url}${path}`)
       await guest.settled()

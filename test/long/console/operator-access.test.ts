@@ -86,7 +86,7 @@ for (const { language, dark } of LOOKS) {
       const guest = await visitor(browser, tollgate.url, { language, dark })
       const { page } = guest
       await enter(guest.context, tollgate, await signedInAs('billing'))
-      await page.goto(`${tollgate.url}/operator/accounts/${owner.accountId}`)
+      await page.goto(`${tollgate.url}/operator/accounts/${owner.accountId}?tab=money`)
       await guest.settled()
       const pages = page.getByRole('navigation', { name: t('shell.navigation') })
       assert.deepEqual(

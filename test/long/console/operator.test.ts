@@ -70,6 +70,7 @@ for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
         .getByRole('link')
         .click()
       await page.waitForURL(new RegExp(customer.accountId))
+      await page.getByRole('tab', { name: texts(language)('accounts.tab_money') }).click()
       await page.getByLabel(words.amount).fill('42,5')
       const reason = `a gift (${language})`
       await page.getByLabel(words.reason).fill(reason)
@@ -88,6 +89,7 @@ for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
         (await tollgate.admin('GET', `/admin/v1/accounts/${customer.accountId}`)).body.balance.toFixed(6),
         (before + 42.5).toFixed(6),
       )
+      await page.getByRole('tab', { name: texts(language)('nav.home') }).click()
       await page.getByRole('button', { name: words.lock }).click()
       const locked = page.waitForResponse((response) => response.request().method() === 'PATCH')
       await page.getByRole('dialog').getByRole('button', { name: words.lock }).click()

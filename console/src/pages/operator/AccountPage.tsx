@@ -27,6 +27,7 @@ import { StatementView } from '../money/StatementView.tsx'
 import { DeliveryList } from '../notices/DeliveryList.tsx'
 import { Receivers, ThresholdForm } from '../notices/Receivers.tsx'
 import { People } from '../people/PeoplePage.tsx'
+import { AccountOverview, MonthTiles } from './AccountOverview.tsx'
 import { AccountKeys } from './AccountKeys.tsx'
 import { AccountMoney } from './AccountMoney.tsx'
 import { ACCOUNT_TONES } from './AccountsPage.tsx'
@@ -35,6 +36,8 @@ import { OperatorPage } from './OperatorPage.tsx'
 import { accountAt } from '../../parts/row-link.ts'
 import { useProfile } from '../../session.tsx'
 
+/** The tab that the address does not name. */
+const FIRST = 'overview'
 const RENEWS = ['GET /admin/v1/accounts', 'GET /admin/v1/accounts/:id'] as const
 
 /** One account: its money, its state and limits, its keys, its users. */
@@ -50,9 +53,13 @@ export function AccountPage() {
       lead={
         <>
           <CopyId id={id} />
-          {account.data?.email && <div>{account.data.email}</div>}
           {account.data !== undefined && (
             <>
+              <StatusBadge tone={ACCOUNT_TONES[account.data.status]}>
+                {t(`accounts.${account.data.status}`)}
+              </StatusBadge>{' '}
+              {t('accounts.created', { when: format.date(account.data.created_at) })}
+              {account.data.email !== null && <div>{account.data.email}</div>}
               <ExternalIdButton change="PATCH /admin/v1/accounts/:id" of={account.data} name={title} />
               <ExternalName of={account.data} />
             </>
@@ -77,9 +84,6 @@ export function AccountPage() {
           <>
             <Figures account={answer} />
             <Record account={answer} />
-            <Can call="PATCH /admin/v1/accounts/:id">
-              <State account={answer} />
-            </Can>
           </>
         )}
       </Loaded>
@@ -90,20 +94,26 @@ export function AccountPage() {
 function Record({ account }: { readonly account: Account }) {
   const can = useCan()
   const { id } = account
-  const { tab = 'money' }: { readonly tab?: string | undefined } = useSearch({ strict: false })
+  const { tab = FIRST }: { readonly tab?: string | undefined } = useSearch({ strict: false })
   const navigate = useNavigate()
   const setTab = (wish: string | null): void =>
-    void navigate({ ...accountAt(id), search: wish === null || wish === 'money' ? {} : { tab: wish }, replace: true })
+    void navigate({ ...accountAt(id), search: wish === null || wish === FIRST ? {} : { tab: wish }, replace: true })
   const limits = (
     <Section boxed title={t('accounts.tab_limits')}>
       <AccountLimits account={account} />
     </Section>
   )
   const tabs: readonly (readonly [name: string, label: string, content: ReactNode, isOpen?: boolean])[] = [
+    [
+      FIRST,
+      t('nav.home'),
+      <AccountOverview key="overview" account={account}>
+        <Can call="PATCH /admin/v1/accounts/:id">
+          <State account={account} />
+        </Can>
+      </AccountOverview>,
+    ],
     ['money', t('accounts.tab_money'), <AccountMoney key="money" account={account} />],
-    ['limits', t('accounts.tab_limits'), limits, can('PATCH /admin/v1/accounts/:id')],
-    ['alerts', t('alerts.tab_alerts'), <AccountAlerts key="alerts" accountId={id} />],
-    ['prices', t('customers.tab'), <AccountPrices key="prices" account={account} />],
     ['keys', t('nav.keys'), <AccountKeys key="keys" account={id} />],
     [
       'people',
@@ -117,6 +127,9 @@ function Record({ account }: { readonly account: Account }) {
       />,
       can('GET /admin/v1/accounts/:id/members'),
     ],
+    ['limits', t('accounts.tab_limits'), limits, can('PATCH /admin/v1/accounts/:id')],
+    ['prices', t('customers.tab'), <AccountPrices key="prices" account={account} />],
+    ['alerts', t('alerts.tab_alerts'), <AccountAlerts key="alerts" accountId={id} />],
   ]
   return (
     <Tabs value={tab} onChange={setTab} keepMounted={false}>
@@ -140,23 +153,18 @@ function Record({ account }: { readonly account: Account }) {
 }
 
 function Figures({ account }: { readonly account: Account }) {
-  const { status } = account
   return (
     <div className="tiles">
       <Tile lead label={t('home.balance')} money={account.balance} />
       <Tile label={t('money.available')} money={account.available} />
       <Tile label={t('money.reserved')} money={account.reserved} />
       <SpendingLimitTile of={account} />
-      <Tile
-        label={t('keys.state')}
-        value={<StatusBadge tone={ACCOUNT_TONES[status]}>{t(`accounts.${status}`)}</StatusBadge>}
-        note={t('accounts.created', { when: format.date(account.created_at) })}
-      />
+      <MonthTiles account={account} />
     </div>
   )
 }
 
-/** Stops the account, or lets it work again. It is at the end of the page, where it is not clicked by accident. */
+/** Stops the account, or lets it work again. It is at the end of the first tab, below lists of a few rows. */
 function State({ account }: { readonly account: Account }) {
   const change = useAct('PATCH /admin/v1/accounts/:id', { renews: RENEWS, said: t('common.saved') })
   const set = (status: AccountStatus): void => change.mutate({ params: { id: account.id }, body: { status } })

@@ -7,7 +7,7 @@ import { OperatorPage } from './OperatorPage.tsx'
 
 /** Requests of all accounts that were refused before they could cost anything. */
 export function RefusalsPage() {
-  const [at, ...columns] = refusalColumns(false)
+  const [at, ...columns] = refusalColumns('operator')
   return (
     <OperatorPage title={t('refused.title')} lead={t('refused.lead')}>
       <ServerList

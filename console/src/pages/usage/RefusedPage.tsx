@@ -17,7 +17,7 @@ export function RefusedPage() {
         name="refused"
         label={t('refused.title')}
         empty={{ picture: 'calm', title: t('refused.none'), text: t('refused.none_text') }}
-        columns={refusalColumns(true)}
+        columns={refusalColumns('customer')}
         height={420}
       />
     </Page>
