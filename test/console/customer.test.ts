@@ -47,7 +47,7 @@ const wordsOf = (language: 'en' | 'ru', t = texts(language)) => ({
   model: t('keys.model'),
   addModel: t('keys.model_limit_add'),
   ips: t('keys.allowed_ips'),
-  csv: t('log.csv'),
+  csv: t('list.csv'),
   added: textPattern(language, 'money.redeemed'),
   compare: textPattern(language, 'models.compare'),
   pace: [
@@ -217,10 +217,23 @@ for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
         assert.equal(await page.getByRole('table').getByRole('row').filter({ hasText: 'sandbox/chat' }).count(), 1)
         await page.goto(`${tollgate.url}/log?app=${encodeURIComponent('https://notes.example')}`)
         await page.getByRole('table').getByRole('row').filter({ hasText: 'Notes' }).getByRole('link').click()
-        await page.waitForURL(`${tollgate.url}/log/${id}`)
+        await page.waitForURL(new RegExp(`/log\\?app=.*request=${id}`))
         for (const section of [words.attempts, words.bill, words.hold])
-          await page.getByRole('heading', { level: 2, name: section, exact: true }).waitFor()
-        await guest.follow('/log')
+          await page.getByRole('dialog').getByRole('heading', { level: 2, name: section, exact: true }).waitFor()
+        await page.keyboard.press('Escape')
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        // J and K go along the list, and a view keeps its filters.
+        await page.keyboard.press('j')
+        await page.waitForURL(new RegExp(`request=${id}`))
+        await page.keyboard.press('Escape')
+        await page.getByRole('button', { name: texts(language)('log.view_save') }).click()
+        await page.keyboard.insertText('Notes only')
+        await page.keyboard.press('Enter')
+        await page.getByRole('button', { name: texts(language)('log.clear') }).click()
+        await page.waitForURL(`${tollgate.url}/log`)
+        await page.getByRole('button', { name: 'Notes only', exact: true }).click()
+        await page.waitForURL(/\/log\?app=/)
+        await page.goto(`${tollgate.url}/log`)
         const csv = await guest.context.request.get(
           `${tollgate.url}${await page.getByRole('link', { name: words.csv }).getAttribute('href')}`,
         )

@@ -116,7 +116,7 @@ const Finder = onDemand('Finder', () => import('./Finder.tsx'), 120)
 function FinderButton() {
   const [opened, { open, close }] = useDisclosure(false)
   // Also while something is typed.
-  useHotkeys([['mod+K', open]], [], true)
+  useHotkeys([['mod+K', open, { usePhysicalKeys: true }]], [], true)
   return (
     <>
       <UnstyledButton

@@ -3,13 +3,14 @@ import { ServerList } from '../../parts/DataList.tsx'
 import { refusalColumns } from '../../parts/Refusals.tsx'
 import { accountAt } from '../../parts/row-link.ts'
 import { t } from '../../parts/words.ts'
+import { LogTabs } from '../log/Log.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
 /** Requests of all accounts that were refused before they could cost anything. */
 export function RefusalsPage() {
   const [at, ...columns] = refusalColumns('operator')
   return (
-    <OperatorPage title={t('refused.title')} lead={t('refused.lead')}>
+    <OperatorPage title={t('refused.title')} lead={t('refused.lead')} actions={<LogTabs of="requests" at={1} />}>
       <ServerList
         read="GET /admin/v1/refusals"
         filters={[

@@ -1,31 +1,28 @@
 import { Button, CloseButton, Loader, TextInput } from '@mantine/core'
-import { useDebouncedCallback, useMediaQuery } from '@mantine/hooks'
+import { useDebouncedCallback } from '@mantine/hooks'
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { type CSSProperties, memo, type ReactNode, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { Link } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
 import type { LogQuery, LogRow } from '../../../../src/api/cabinet/log-contract.ts'
 import type { GenerationStatus } from '../../../../src/ledger/generation-record.ts'
 import { REQUEST_TYPES } from '../../../../src/tables/model-types.ts'
 import { call } from '../../api/call.ts'
 import { given, queryText } from '../../api/endpoint.ts'
 import { useRead } from '../../api/hooks.ts'
-import { Money, requestEnd, Note, Press } from '../../parts/cells.tsx'
+import { Note } from '../../parts/cells.tsx'
 import { DayField } from '../../parts/DayField.tsx'
-import { type Choice, FilterField, FilterPanel } from '../../parts/Filters.tsx'
-import { DownloadIcon } from '../../parts/icons.ts'
+import { type Choice, CompactChoice, FilterPanel, withChosen } from '../../parts/Filters.tsx'
 import { useIsHere } from '../../parts/is-here.ts'
 import { useAsk, useFilters, useShown } from '../../parts/list-place.ts'
-import type { Column } from '../../parts/List.tsx'
-import { ListTools, useListChoice } from '../../parts/ListTools.tsx'
 import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Why } from '../../parts/Refusals.tsx'
-import { onRowLink, rowLink } from '../../parts/row-link.ts'
-import { format, t, useReader } from '../../parts/words.ts'
+import { format, t } from '../../parts/words.ts'
 import { shownDay, timesOf } from '../../parts/zoned-day.ts'
-import list from '../../style/list.module.css'
-import css from './log.module.css'
+import { Log, LogActions, LogTabs } from '../log/Log.tsx'
+import type { Line } from '../log/LogRows.tsx'
+import css from '../log/log.module.css'
+import { OwnStory } from './RequestPage.tsx'
 
 /** Every filter that the server has for this page; `from` and `to` are days, or times if a chart led here. */
 type FilterName = Exclude<keyof LogQuery, 'cursor' | 'limit'>
@@ -34,40 +31,17 @@ type LogSearch = Readonly<Partial<Record<FilterName, string | undefined>>>
 const STATUSES: readonly GenerationStatus[] = ['completed', 'error', 'cancelled']
 
 const TYPING_MS = 120
+const LIVE_MS = 3_000
 
 /** All requests, newest first. The filters are in the address. */
 export function LogPage() {
-  const { filters, clear } = useFilters<FilterName>()
+  const { filters } = useFilters<FilterName>()
   const client = useQueryClient()
   const query = logQuery(filters, format.zone)
   useAsk((wish) => void client.prefetchInfiniteQuery(logPages(logQuery(wish, format.zone))))
   return (
-    <Page
-      title={t('nav.log')}
-      lead={t('log.lead')}
-      actions={
-        <>
-          <Button component={Link} to="/log/refused" variant="default">
-            {t('refused.title')}
-          </Button>
-          <Button
-            component="a"
-            href={`/cabinet/v1/log.csv?${queryText(query)}`}
-            download="log.csv"
-            variant="default"
-            leftSection={<DownloadIcon size={17} />}
-          >
-            {t('log.csv')}
-          </Button>
-        </>
-      }
-    >
+    <Page title={t('nav.log')} lead={t('log.lead')} actions={<LogTabs of="log" at={0} />}>
       <LogFilters />
-      {Object.keys(query).length > 0 && (
-        <div>
-          <Press size="xs" variant="subtle" onClick={clear} text={t('log.clear')} />
-        </div>
-      )}
       <LogRows query={query} />
     </Page>
   )
@@ -91,13 +65,22 @@ function LogFilters() {
     ['app', known?.apps.map(({ id, title }) => ({ value: id, label: title === '' ? t('usage.no_app') : title }))],
   ]
   return (
-    <FilterPanel>
+    <FilterPanel compact>
       {choices.map(([name, data = []]) => (
-        <FilterField key={name} name={name} label={t(`log.filter_${name as 'model'}`)} data={data} open />
+        <CompactChoice
+          key={name}
+          label={t(`log.filter_${name as 'model'}`)}
+          limit={60}
+          comboboxProps={{ width: 260, position: 'bottom-start' }}
+          value={filters[name] ?? null}
+          data={withChosen(data, filters[name])}
+          onChange={(value) => filter(name, value)}
+        />
       ))}
       {(['from', 'to'] as const).map((edge) => (
         <DayField
           key={edge}
+          compact
           label={t(`range.${edge}`)}
           value={shownDay(filters[edge], format.zone, edge)}
           onChange={(day) => filter(edge, day)}
@@ -122,8 +105,9 @@ function IdField({ id, change }: { readonly id: string; readonly change: (id: st
   }
   return (
     <TextInput
-      label={t('log.filter_id')}
-      placeholder="gen-…"
+      size="xs"
+      aria-label={t('log.filter_id')}
+      placeholder={t('log.filter_id')}
       value={text}
       onChange={({ currentTarget: { value } }) => type(value)}
       rightSection={
@@ -151,12 +135,6 @@ const PAGE_ROWS = 100
 /** The next page is loaded when fewer rows than this are left below. */
 const AHEAD_ROWS = 60
 const KEPT_MS = 15_000
-const ROW_PX = 54
-const DENSE_ROW_PX = 34
-const PHONE_ROW_PX = 92
-/** Rows that are drawn above and below the visible part, so that a fast scroll shows no gap. */
-const SPARE_ROWS = 8
-const AS_IT_IS = { hidden: [], dense: false }
 
 /** The query of the log with these filters, for a component or to load it in advance. */
 function logPages(query: LogQuery) {
@@ -179,33 +157,84 @@ function logPages(query: LogQuery) {
 
 /** The log as one long list. Scrolling loads the next page, and only the visible rows are in the document. */
 function LogRows({ query }: { readonly query: LogQuery }) {
-  const pages = useInfiniteQuery({ ...logPages(query), placeholderData: keepPreviousData })
+  const [live, setLive] = useState(true)
+  const tools = <LogActions name="log" live={live} setLive={setLive} />
+  const pages = useInfiniteQuery({
+    ...logPages(query),
+    placeholderData: keepPreviousData,
+    // New rows come above the first ones, until the reader has gone further down.
+    refetchInterval: ({ state }) => (live && state.data?.pages.length === 1 ? LIVE_MS : false),
+  })
   const asked = useShown(JSON.stringify(query), pages.isPlaceholderData)
+  const lines = useMemo(() => pages.data?.pages.flatMap(({ data }) => data.map(lineOf)) ?? [], [pages.data])
   if (pages.isError && pages.data === undefined)
     return <FailedPlace failure={pages.error} retry={() => void pages.refetch()} />
   if (pages.data === undefined) return <Outline height={420} />
-  const rows = pages.data.pages.flatMap(({ data }) => data)
   const searchedTo = pages.data.pages.at(-1)?.searched_to ?? null
-  if (rows.length === 0 && !pages.hasNextPage)
+  if (lines.length === 0 && !pages.hasNextPage)
     return (
-      <div className={css.frame}>
+      <div>
+        {tools}
         <Empty picture="log" title={t('log.none')} text={t('log.none_text')} />
         {query.id !== undefined && <RefusedRequest id={query.id} />}
       </div>
     )
+  const [has, busy] = [
+    pages.hasNextPage && !pages.isPlaceholderData,
+    pages.isFetchingNextPage || pages.isPlaceholderData,
+  ]
+  const more = (): void => void pages.fetchNextPage()
   return (
-    <Rows
+    <Log
+      name="log"
+      label={t('nav.log')}
+      who={t('log.filter_key')}
+      tools={tools}
+      lines={lines}
+      file={`/cabinet/v1/log.csv?${queryText(query)}`}
       asked={asked}
-      rows={rows}
       old={pages.isPlaceholderData}
-      more={{
-        has: pages.hasNextPage && !pages.isPlaceholderData,
-        busy: pages.isFetchingNextPage || pages.isPlaceholderData,
-        fetch: () => void pages.fetchNextPage(),
-        searchedTo,
+      long={{
+        near: (last) => {
+          if (has && !busy && searchedTo === null && last >= lines.length - AHEAD_ROWS) more()
+        },
+        ended: !has,
+        foot: (
+          <tr className={css.foot} role="row">
+            <td role="cell">
+              {busy ? (
+                <Loader size="sm" aria-label={t('common.loading')} />
+              ) : has ? (
+                <Button size="xs" variant="default" onClick={more}>
+                  {searchedTo === null ? t('log.more') : t('log.search_on', { when: format.dateTime(searchedTo) })}
+                </Button>
+              ) : (
+                <Note>{t('log.end', { count: lines.length, shown: format.number(lines.length) })}</Note>
+              )}
+            </td>
+          </tr>
+        ),
       }}
+      story={(id) => <OwnStory id={id} />}
     />
   )
+}
+
+function lineOf(row: LogRow): Line {
+  return {
+    id: row.generation_id,
+    at: row.at,
+    model: row.model,
+    provider: row.provider_name,
+    who: row.key_name,
+    by: row.app_title ?? row.app_url,
+    status: row.status,
+    error: row.error_type,
+    input: row.input_tokens,
+    output: row.output_tokens,
+    ms: row.duration_ms,
+    cost: row.cost,
+  }
 }
 
 /** A request that is not in the log may have been refused. */
@@ -222,212 +251,3 @@ function RefusedRequest({ id }: { readonly id: string }) {
     )
   )
 }
-
-interface More {
-  readonly has: boolean
-  readonly busy: boolean
-  readonly fetch: () => void
-  /** A long search stopped here; it continues if the user asks for it. null = it did not stop. */
-  readonly searchedTo: string | null
-}
-
-interface RowsProps {
-  /** Identifies the filters of the rows: with other filters the list starts at the top. */
-  readonly asked: string
-  readonly rows: readonly LogRow[]
-  /** The rows belong to the previous filters, since the new answer is not there yet. */
-  readonly old: boolean
-  readonly more: More
-}
-
-function Rows({ asked, rows, old, more }: RowsProps) {
-  const reader = useReader()
-  const [choice, choose] = useListChoice('log', AS_IT_IS)
-  const columns = useMemo(() => columnsOf(), [reader])
-  const seen = useMemo(
-    () => columns.filter(({ id }, index) => index === 0 || !choice.hidden.includes(id)),
-    [columns, choice.hidden],
-  )
-  const { frame, items, top, last, allPx, rowHeight } = useRowsInSight(rows.length, choice.dense)
-  useLayoutEffect(() => {
-    if (frame.current !== null) frame.current.scrollTop = 0
-  }, [frame, asked])
-  const { has, busy, fetch, searchedTo } = more
-  const wants = has && !busy && searchedTo === null && last >= rows.length - AHEAD_ROWS
-  useEffect(() => {
-    if (wants) fetch()
-  }, [wants, fetch])
-  const navigate = useNavigate()
-  const open = onRowLink((id) => void navigate({ to: '/log/$id', params: { id } }))
-  return (
-    <div className={list.data}>
-      <ListTools name="log" columns={columns} seen={seen} rows={rows} choice={choice} choose={choose} file={null} />
-      <div
-        className={css.frame}
-        style={sizesOf({ top, allPx, rowHeight }, seen)}
-        role="table"
-        aria-label={t('nav.log')}
-        aria-rowcount={has ? -1 : rows.length + 1}
-        aria-busy={old}
-        data-dense={choice.dense}
-      >
-        <div className={css.head} role="row" aria-rowindex={1}>
-          {seen.map(({ id, title, className }) => (
-            <span key={id} role="columnheader" className={className}>
-              {title}
-            </span>
-          ))}
-        </div>
-        <div ref={frame} className={css.scroll} onClick={open} tabIndex={0} role="rowgroup" aria-label={t('nav.log')}>
-          <div className={css.all} role="presentation">
-            <div className={css.seen} role="presentation">
-              {items.map(({ index }) => {
-                const row = rows[index]
-                return row === undefined ? null : (
-                  <Row key={row.generation_id} row={row} index={index + 2} columns={seen} />
-                )
-              })}
-            </div>
-          </div>
-          <Foot count={rows.length} more={more} />
-        </div>
-      </div>
-    </div>
-  )
-}
-
-function useRowsInSight(count: number, dense: boolean) {
-  const isNarrow = useMediaQuery('(max-width: 700px)') === true
-  const rowHeight = isNarrow ? PHONE_ROW_PX : dense ? DENSE_ROW_PX : ROW_PX
-  const frame = useRef<HTMLDivElement>(null)
-  const virtual = useVirtualizer({
-    count: count,
-    getScrollElement: () => frame.current,
-    estimateSize: () => rowHeight,
-    overscan: SPARE_ROWS,
-    initialRect: { width: 0, height: ROW_PX * SPARE_ROWS },
-  })
-  const { measure } = virtual
-  useEffect(measure, [measure, rowHeight])
-  const items = virtual.getVirtualItems()
-  const [top, last] = [items[0]?.start ?? 0, (items.at(-1)?.index ?? -1) + 1]
-  return { frame, items, top, last, allPx: virtual.getTotalSize(), rowHeight }
-}
-
-function sizesOf(
-  { top, allPx, rowHeight }: { readonly top: number; readonly allPx: number; readonly rowHeight: number },
-  columns: readonly LogColumn[],
-): CSSProperties {
-  // The type CSSProperties does not have custom properties.
-  return {
-    '--all': `${allPx}px`,
-    '--top': `${top}px`,
-    '--row': `${rowHeight}px`,
-    '--columns': columns.map(({ width }) => width).join(' '),
-  } as CSSProperties
-}
-
-/** What follows the last row: a button for more rows, or the end of the list. */
-function Foot({ count, more: { has, busy, fetch, searchedTo } }: { readonly count: number; readonly more: More }) {
-  return (
-    <div className={css.foot} role="row">
-      <span role="cell">
-        {busy ? (
-          <Loader size="sm" aria-label={t('common.loading')} />
-        ) : has ? (
-          <Button size="xs" variant="default" onClick={fetch}>
-            {searchedTo === null ? t('log.more') : t('log.search_on', { when: format.dateTime(searchedTo) })}
-          </Button>
-        ) : (
-          <Note>{t('log.end', { count, shown: format.number(count) })}</Note>
-        )}
-      </span>
-    </div>
-  )
-}
-
-interface LogColumn extends Column<LogRow> {
-  readonly cell: (row: LogRow) => ReactNode
-  /** The width of the grid. */
-  readonly width: string
-}
-
-function columnsOf(): readonly LogColumn[] {
-  return [
-    {
-      id: 'time',
-      title: t('log.time'),
-      width: '138px',
-      className: css.time,
-      cell: (row) => (
-        <a href={`/log/${row.generation_id}`} {...rowLink(row.generation_id)} title={format.dateTime(row.at)}>
-          <time dateTime={row.at}>{format.moment(row.at)}</time>
-        </a>
-      ),
-    },
-    {
-      id: 'model',
-      title: t('log.model'),
-      width: 'minmax(150px, 1fr)',
-      className: css.model,
-      cell: (row) => <Names row={row} />,
-    },
-    { id: 'status', title: t('log.status'), width: 'minmax(96px, 150px)', className: css.status, cell: requestEnd },
-    {
-      id: 'tokens',
-      title: t('log.tokens'),
-      width: '126px',
-      className: css.tokens,
-      cell: (row) => `${format.number(row.input_tokens)} → ${format.number(row.output_tokens)}`,
-    },
-    {
-      id: 'duration',
-      title: t('log.duration'),
-      width: '84px',
-      className: css.duration,
-      cell: (row) => format.duration(row.duration_ms),
-    },
-    {
-      id: 'cost',
-      title: t('log.cost'),
-      width: '118px',
-      className: css.cost,
-      cell: (row) => <Money of={row.cost} />,
-    },
-  ]
-}
-
-function Names({ row }: { readonly row: LogRow }) {
-  const rest = [row.key_name, row.app_title ?? row.app_url, row.provider_name]
-    .filter((part) => part !== null && part !== '')
-    .join(' · ')
-  return (
-    <>
-      <span className={css.line} title={row.model}>
-        {row.model}
-      </span>
-      <span className={css.small} title={rest}>
-        {rest}
-      </span>
-    </>
-  )
-}
-
-interface RowProps {
-  readonly row: LogRow
-  readonly index: number
-  readonly columns: readonly LogColumn[]
-}
-
-/** A row has no hooks and few components, because each change of a filter draws about thirty rows. */
-const Row = memo(function Row({ row, index, columns }: RowProps) {
-  return (
-    <div className={css.row} role="row" aria-rowindex={index}>
-      {columns.map(({ id, className, cell }) => (
-        <span key={id} role="cell" className={className}>
-          {cell(row)}
-        </span>
-      ))}
-    </div>
-  )
-})

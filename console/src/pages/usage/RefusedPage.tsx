@@ -3,11 +3,12 @@ import { ServerList } from '../../parts/DataList.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { refusalColumns } from '../../parts/Refusals.tsx'
 import { t } from '../../parts/words.ts'
+import { LogTabs } from '../log/Log.tsx'
 
 /** Requests of the account that were refused before they could cost anything. */
 export function RefusedPage() {
   return (
-    <Page title={t('refused.title')} lead={t('refused.lead')}>
+    <Page title={t('refused.title')} lead={t('refused.lead')} actions={<LogTabs of="log" at={1} />}>
       <ServerList
         read="GET /cabinet/v1/refusals"
         filters={[

@@ -18,13 +18,20 @@ import { modelAt } from '../../parts/row-link.ts'
 /** One request: its attempts, its bill line by line, its hold and its times. */
 export function RequestPage() {
   const { id } = useParams({ from: '/log/$id' })
-  const story = useRead('GET /cabinet/v1/log/:id', { params: { id } })
   return (
     <Page title={t('request.title')} lead={<CopyId id={id} />}>
-      <Loaded of={story} height={600}>
-        {(answer) => <Story story={answer} />}
-      </Loaded>
+      <OwnStory id={id} />
     </Page>
+  )
+}
+
+/** What the customer sees of a request. */
+export function OwnStory({ id }: { readonly id: string }) {
+  const story = useRead('GET /cabinet/v1/log/:id', { params: { id } })
+  return (
+    <Loaded of={story} height={600}>
+      {(answer) => <Story story={answer} />}
+    </Loaded>
   )
 }
 

@@ -183,7 +183,7 @@ type RequestFilter = (typeof EXACT)[number] | 'status' | 'flagged' | 'id' | 'fro
 /** The filters in the address, the page and the open request; `from` and `to` are days. */
 export type RequestSearch = Readonly<Partial<Record<RequestFilter | 'offset' | 'request', string | undefined>>>
 
-export function isFiltered({ offset: _offset, request: _request, ...filters }: RequestSearch): boolean {
+function isFiltered({ offset: _offset, request: _request, ...filters }: RequestSearch): boolean {
   return Object.values(filters).some((value) => value !== undefined)
 }
 

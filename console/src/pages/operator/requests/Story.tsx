@@ -1,4 +1,4 @@
-import { ActionIcon, Drawer, Group, Text, Title, Tooltip } from '@mantine/core'
+import { Group, Text, Title } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import clsx from 'clsx'
 import type { ReactNode } from 'react'
@@ -7,66 +7,15 @@ import { microOf, rubles } from '../../../../../src/base/money.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { requestEnd, StatusBadge, Note } from '../../../parts/cells.tsx'
 import { CopyId } from '../../../parts/Copy.tsx'
-import { dialogName } from '../../../parts/Dialog.tsx'
 import { attemptText } from '../../../parts/failure-text.ts'
-import { NextIcon, PreviousIcon } from '../../../parts/icons.ts'
 import { Loaded } from '../../../parts/Loaded.tsx'
 import { Facts } from '../../../parts/Page.tsx'
 import { format, t } from '../../../parts/words.ts'
 import { Bill, Hold, Timeline } from '../../usage/Bill.tsx'
 import css from './drawer.module.css'
 
-interface RequestDrawerProps {
-  /** null = closed. */
-  readonly id: string | null
-  readonly close: () => void
-  /** Shows the previous request of the list; null = this is the first. `next` likewise. */
-  readonly previous: (() => void) | null
-  readonly next: (() => void) | null
-}
-
-/** All facts of one request, over the log from which it was opened. */
-export function RequestDrawer({ id, close, previous, next }: RequestDrawerProps) {
-  return (
-    <Drawer
-      {...dialogName('request')}
-      opened={id !== null}
-      onClose={close}
-      position="right"
-      size={720}
-      padding="lg"
-      title={
-        <Group gap={6}>
-          <Title order={2} size="h3">
-            {t('request.title')}
-          </Title>
-          <Step label={t('common.previous')} go={previous} icon={<PreviousIcon size={18} />} />
-          <Step label={t('common.next')} go={next} icon={<NextIcon size={18} />} />
-        </Group>
-      }
-    >
-      {id !== null && <Story key={id} id={id} />}
-    </Drawer>
-  )
-}
-
-interface StepProps {
-  readonly label: string
-  readonly go: (() => void) | null
-  readonly icon: ReactNode
-}
-
-function Step({ label, go, icon }: StepProps) {
-  return (
-    <Tooltip label={label}>
-      <ActionIcon variant="default" aria-label={label} disabled={go === null} onClick={() => go?.()}>
-        {icon}
-      </ActionIcon>
-    </Tooltip>
-  )
-}
-
-function Story({ id }: { readonly id: string }) {
+/** All facts of one request, for the operator. */
+export function Story({ id }: { readonly id: string }) {
   const story = useRead('GET /admin/v1/generations/:id', { params: { id } })
   return (
     <Loaded of={story} height={640}>
