@@ -155,6 +155,7 @@ export const OPENINGS: readonly Opening[] = [
     open: press('keys.management_delete', { name: 'deploy' }),
   },
   { name: 'call', who: 'owner', path: at('/playground'), open: press('play.call') },
+  { name: 'talks', who: 'owner', path: at('/playground'), open: press('play.kept') },
   { name: 'comparison', who: 'owner', path: at('/models?query=sandbox'), open: compareModels },
   { name: 'receiver', who: 'owner', path: at('/notices'), open: addReceiver },
   {

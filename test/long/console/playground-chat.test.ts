@@ -138,7 +138,11 @@ for (const look of LOOKS) {
       ),
     )
     await guest.context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    await log.getByRole('button', { name: t('common.copy') }).click()
+    // The first one is that of the code, the other that of the answer.
+    await log
+      .getByRole('button', { name: t('common.copy') })
+      .first()
+      .click()
     assert.match(await page.evaluate<string>('navigator.clipboard.readText()'), /^def gate\(toll: int\)[^]*# paid$/)
     assert.deepEqual([...(await seriousFindings(page)), ...guest.troubles], [])
     await guest.close()
@@ -233,7 +237,11 @@ test('7: nothing of a hostile answer is live, and no picture of it is loaded', {
   const links = await page.evaluate<readonly string[]>(
     "[...document.querySelectorAll('[role=log] :is([href], [src])')].map((one) => one.getAttribute('href') ?? one.getAttribute('src'))",
   )
-  assert.deepEqual(links, ['https://evil.example/pixel.png'])
+  // The answer's own link leads to its bill.
+  assert.deepEqual(
+    links.filter((link) => !link.startsWith('/log/gen-')),
+    ['https://evil.example/pixel.png'],
+  )
   const handlers = await page.evaluate<readonly string[]>(
     "[...document.querySelectorAll('[role=log] *')].flatMap((one) => one.getAttributeNames().filter((name) => name.startsWith('on')))",
   )
@@ -242,6 +250,42 @@ test('7: nothing of a hostile answer is live, and no picture of it is loaded', {
   assert.deepEqual(guest.troubles, [])
   await guest.close()
 })
+
+test(
+  'an answer leads to its bill, is asked again, and its conversation is kept in this browser only',
+  { skip },
+  async () => {
+    const guest = await opened({ language: 'en', dark: false })
+    const { page } = guest
+    const t = texts('en')
+    const log = page.getByRole('log')
+    say('The first answer')
+    await ask(page, t, 'What is kept?')
+    await log.getByText('The first answer').waitFor()
+    const send = page.getByRole('button', { name: t('play.send') })
+    const { height = 0 } = page.viewportSize() ?? {}
+    const box = await send.boundingBox()
+    assert.ok(box !== null && box.y + box.height <= height, 'the button to send is in view')
+    say('The second answer')
+    await log.getByRole('button', { name: t('play.again') }).click()
+    await log.getByText('The second answer').waitFor()
+    assert.equal(await log.getByText('The first answer').count(), 0)
+    await log.getByRole('button', { name: t('common.copy') }).waitFor()
+    const bill = await log.getByRole('link', { name: t('play.bill') }).getAttribute('href')
+    assert.match(bill ?? '', /^\/log\/gen-/)
+    await page.reload()
+    await page.getByRole('button', { name: t('play.kept') }).click()
+    const talks = page.getByRole('dialog', { name: t('play.kept') })
+    await talks.getByRole('button', { name: `${t('play.open')}: What is kept?` }).click()
+    await log.getByText('The second answer').waitFor()
+    await page.getByRole('button', { name: t('play.kept') }).click()
+    await talks.getByRole('button', { name: t('play.delete_all') }).click()
+    await talks.getByText(t('play.kept_none')).waitFor()
+    assert.equal(await page.evaluate("localStorage.getItem('tollgate-talks')"), '[]')
+    assert.deepEqual(guest.troubles, [])
+    await guest.close()
+  },
+)
 
 test('7: an answer of a million characters leaves the page usable', { skip }, async () => {
   const guest = await opened({ language: 'en', dark: false })

@@ -6,9 +6,10 @@ import { Dialog } from '../../parts/Dialog.tsx'
 import { Empty, Failed } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { fileMark } from '../../parts/call-snippet.ts'
-import { CodeIcon, CompareIcon } from '../../parts/icons.ts'
+import { CodeIcon, CompareIcon, EventsIcon } from '../../parts/icons.ts'
 import { isPlainNumber } from '../../parts/number-text.ts'
 import { format, t } from '../../parts/words.ts'
+import { KeptTalks, useKeptTalk } from './KeptTalks.tsx'
 import { MessageForm, TurnView } from './MessageForm.tsx'
 import { ModelField, type TabProps } from './run.tsx'
 import css from './chat.module.css'
@@ -37,6 +38,7 @@ export function ChatTab({ keyId, models, modelId }: TabProps) {
   const [draft, setDraft] = useState(NO_MESSAGE)
   const [shown, setShown] = useState(false)
   const [called, setCalled] = useState(false)
+  const kept = useKeptTalk(first, modelId)
   const ids = otherId === null ? [modelId] : [modelId, otherId]
   const compare = (): void => {
     second.clear()
@@ -51,6 +53,7 @@ export function ChatTab({ keyId, models, modelId }: TabProps) {
           compares={otherId !== null}
           compare={compare}
           showCall={() => setCalled(true)}
+          showKept={() => kept.show(true)}
         />
         <Cost talks={talks} models={models} ids={ids} />
       </Group>
@@ -60,11 +63,7 @@ export function ChatTab({ keyId, models, modelId }: TabProps) {
       {otherId !== null && (
         <ModelField label={t('play.other_model')} models={models} value={otherId} choose={setOtherId} />
       )}
-      <div className={otherId === null ? undefined : 'halves'}>
-        {talks.map((talk, index) => (
-          <Talk key={index} talk={talk} name={models.find(({ id }) => id === ids[index])?.name ?? t('play.model')} />
-        ))}
-      </div>
+      <Talks talks={talks} models={models} ids={ids} again={(talk) => talk.again?.(parameters)} />
       <MessageForm
         busy={talks.some(({ busy }) => busy)}
         modalities={commonModalities(models, ids)}
@@ -76,7 +75,14 @@ export function ChatTab({ keyId, models, modelId }: TabProps) {
           setDraft(NO_MESSAGE)
         }}
         stop={() => talks.forEach(({ stop }) => stop())}
-        clear={talks.some(({ turns }) => turns.length > 0) ? () => talks.forEach(({ clear }) => clear()) : null}
+        clear={
+          talks.some(({ turns }) => turns.length > 0)
+            ? () => {
+                talks.forEach(({ clear }) => clear())
+                kept.begin()
+              }
+            : null
+        }
       />
       <CallDialog
         opened={called}
@@ -86,6 +92,7 @@ export function ChatTab({ keyId, models, modelId }: TabProps) {
         draft={draft}
         parameters={parameters}
       />
+      <KeptTalks {...kept} />
     </Stack>
   )
 }
@@ -96,9 +103,10 @@ interface ToolsProps {
   readonly compares: boolean
   readonly compare: () => void
   readonly showCall: () => void
+  readonly showKept: () => void
 }
 
-function Tools({ parametersShown, showParameters, compares, compare, showCall }: ToolsProps) {
+function Tools({ parametersShown, showParameters, compares, compare, showCall, showKept }: ToolsProps) {
   return (
     <Group gap="xs">
       <Button size="xs" variant="default" onClick={showParameters} aria-expanded={parametersShown}>
@@ -109,6 +117,9 @@ function Tools({ parametersShown, showParameters, compares, compare, showCall }:
       </Button>
       <Button size="xs" variant="default" leftSection={<CodeIcon size={15} />} onClick={showCall}>
         {t('play.call')}
+      </Button>
+      <Button size="xs" variant="default" leftSection={<EventsIcon size={15} />} onClick={showKept}>
+        {t('play.kept')}
       </Button>
     </Group>
   )
@@ -135,7 +146,32 @@ function useEndInView(turns: readonly Turn[]): { readonly ref: RefObject<HTMLDiv
   return { ref, onScroll }
 }
 
-function Talk({ talk: { turns, busy, failure }, name }: { readonly talk: Conversation; readonly name: string }) {
+interface TalksProps extends CostProps {
+  readonly again: (talk: Conversation) => void
+}
+
+function Talks({ talks, models, ids, again }: TalksProps) {
+  return (
+    <div className={talks.length === 1 ? undefined : 'halves'}>
+      {talks.map((talk, index) => (
+        <Talk
+          key={index}
+          talk={talk}
+          again={() => again(talk)}
+          name={models.find(({ id }) => id === ids[index])?.name ?? t('play.model')}
+        />
+      ))}
+    </div>
+  )
+}
+
+interface TalkProps {
+  readonly talk: Conversation
+  readonly name: string
+  readonly again: () => void
+}
+
+function Talk({ talk: { turns, busy, failure }, name, again }: TalkProps) {
   const end = useEndInView(turns)
   return (
     <Stack gap="xs">
@@ -149,10 +185,16 @@ function Talk({ talk: { turns, busy, failure }, name }: { readonly talk: Convers
       >
         {turns.length === 0 && <Empty picture="talk" title={t('play.empty')} />}
         {turns.map((turn, index) => (
-          <TurnView key={index} turn={turn} name={name} busy={busy && index === turns.length - 1} />
+          <TurnView
+            key={index}
+            turn={turn}
+            name={name}
+            busy={busy && index === turns.length - 1}
+            again={index === turns.length - 1 ? again : null}
+          />
         ))}
       </Card>
-      {failure !== null && <Failed failure={failure} />}
+      {failure !== null && <Failed failure={failure} retry={again} />}
     </Stack>
   )
 }

@@ -1,6 +1,8 @@
-import { Alert, Button, CloseButton, FileButton, Group, Text, Textarea } from '@mantine/core'
+import { ActionIcon, Alert, Button, CloseButton, FileButton, Group, Text, Textarea } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { AttachIcon, SendIcon, StopIcon } from '../../parts/icons.ts'
+import { CopyIconButton } from '../../parts/Copy.tsx'
+import { AttachIcon, RetryIcon, SendIcon, StopIcon } from '../../parts/icons.ts'
 import { onDemandOr } from '../../parts/OnDemand.tsx'
 import { format, t } from '../../parts/words.ts'
 import css from './chat.module.css'
@@ -39,6 +41,7 @@ export function MessageForm(props: MessageFormProps) {
   }
   return (
     <form
+      className={css.form}
       onSubmit={submit}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
@@ -141,9 +144,11 @@ interface TurnViewProps {
   /** The model's name. */
   readonly name: string
   readonly busy: boolean
+  /** Asks the question again; null = this is not the last answer. */
+  readonly again: (() => void) | null
 }
 
-export function TurnView({ turn, name, busy }: TurnViewProps) {
+export function TurnView({ turn, name, busy, again }: TurnViewProps) {
   const isUser = turn.role === 'user'
   return (
     <div className={isUser ? css.user : css.model}>
@@ -159,6 +164,29 @@ export function TurnView({ turn, name, busy }: TurnViewProps) {
       {isUser ? <div className={css.text}>{turn.text}</div> : <Answer text={turn.text} busy={busy} />}
       {turn.attachments.length > 0 && <Attachments attachments={turn.attachments} />}
       <TurnFigures turn={turn} />
+      {!isUser && !busy && (
+        <Group gap={4} mt={4}>
+          {turn.text !== '' && <CopyIconButton text={turn.text} />}
+          {again !== null && (
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              onClick={again}
+              title={t('play.again')}
+              aria-label={t('play.again')}
+            >
+              <RetryIcon size={17} />
+            </ActionIcon>
+          )}
+          {turn.generation !== null && (
+            <Text size="xs" component="span">
+              <Link to="/log/$id" params={{ id: turn.generation }}>
+                {t('play.bill')}
+              </Link>
+            </Text>
+          )}
+        </Group>
+      )}
     </div>
   )
 }

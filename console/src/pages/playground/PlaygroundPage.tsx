@@ -7,6 +7,7 @@ import type { ModelRow } from '../../../../src/api/cabinet/model-contract.ts'
 import type { ModelType } from '../../../../src/tables/model-types.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Empty, Loaded } from '../../parts/Loaded.tsx'
+import { useFilters } from '../../parts/list-place.ts'
 import { onDemand } from '../../parts/OnDemand.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { t } from '../../parts/words.ts'
@@ -57,7 +58,8 @@ interface PlaygroundProps {
 function Playground({ keys, hasMore, models }: PlaygroundProps) {
   const { model: wished } = useSearch({ strict: false })
   const usable = models.filter(({ allowed }) => allowed)
-  const [kind, setKind] = useState<ModelType>(usable.find(({ id }) => id === wished)?.type ?? 'chat')
+  const { filters, filter } = useFilters<'type'>()
+  const kind = KINDS.find((known) => known === filters.type) ?? usable.find(({ id }) => id === wished)?.type ?? 'chat'
   const [keyId, setKeyId] = useState(keys[0]?.id ?? '')
   const [chosen, setChosen] = useState<Readonly<Partial<Record<ModelType, string>>>>({})
   const ofKind = usable.filter(({ type }) => type === kind)
@@ -76,11 +78,7 @@ function Playground({ keys, hasMore, models }: PlaygroundProps) {
     )
   const Tab = TABS[kind]
   return (
-    <Tabs
-      value={kind}
-      onChange={(value) => setKind(KINDS.find((known) => known === value) ?? 'chat')}
-      keepMounted={false}
-    >
+    <Tabs value={kind} onChange={(value) => filter('type', value)} keepMounted={false}>
       <Tabs.List>
         {KINDS.map((value) => (
           <Tabs.Tab key={value} value={value}>

@@ -37,6 +37,8 @@ export interface Turn {
   /** RUB; null = not known yet. */
   readonly cost: number | null
   readonly tokens: { readonly input: number; readonly output: number } | null
+  /** Of the request in the log, which has its bill; null = of a question, or not known yet. */
+  readonly generation: string | null
 }
 
 /** Speed as measured by the browser. */
@@ -52,6 +54,10 @@ export interface Conversation {
   readonly failure: unknown
   readonly busy: boolean
   readonly ask: (message: Message, parameters: Parameters) => void
+  /** Asks the last question again; null = there is none. */
+  readonly again: ((parameters: Parameters) => void) | null
+  /** Goes on with another conversation. */
+  readonly open: (turns: readonly Turn[]) => void
   readonly stop: () => void
   readonly clear: () => void
 }
@@ -66,13 +72,15 @@ export function useConversation(keyId: string, model: string): Conversation {
   const [turns, setTurns] = useState<readonly Turn[]>([])
   const change = (edit: (last: Turn) => Turn): void =>
     setTurns((before) => before.map((turn, index) => (index === before.length - 1 ? edit(turn) : turn)))
-  const run = useRun(async (signal, message: Message, parameters: Parameters) => {
-    const asked = [...turns, newTurn('user', message)]
+  const run = useRun(async (signal, before: readonly Turn[], message: Message, parameters: Parameters) => {
+    const asked = [...before, newTurn('user', message)]
     setTurns([...asked, newTurn('assistant', { text: '', attachments: [] })])
     const body = { ...chatBody(model, asked, parameters), stream: true, stream_options: { include_usage: true } }
     const startMs = performance.now()
     let firstMs: number | null = null
     const response = await playgroundCall(keyId, 'chat/completions', body, signal)
+    const generation = response.headers.get('x-generation-id')
+    change((last) => ({ ...last, generation }))
     if (response.body === null) return
     for await (const piece of chatPieces(response.body)) {
       const nowMs = performance.now() - startMs
@@ -81,21 +89,35 @@ export function useConversation(keyId: string, model: string): Conversation {
       change((last) => ({ ...withPiece(last, piece), speed: piece.type === 'usage' ? last.speed : speed }))
     }
   })
+  const asked = turns.findLastIndex(({ role }) => role === 'user')
+  const question = turns[asked]
+  const open = (wish: readonly Turn[]): void => {
+    setTurns(wish)
+    run.clear()
+  }
   return {
     turns,
     failure: run.failure,
     busy: run.busy,
-    ask: run.start,
+    ask: (message, parameters) => run.start(turns, message, parameters),
+    again: question === undefined ? null : (parameters) => run.start(turns.slice(0, asked), question, parameters),
+    open,
     stop: run.stop,
-    clear: () => {
-      setTurns([])
-      run.clear()
-    },
+    clear: () => open([]),
   }
 }
 
 function newTurn(role: Turn['role'], { text, attachments }: Message): Turn {
-  return { role, text: text.trim(), attachments, reasoning: '', speed: null, cost: null, tokens: null }
+  return {
+    role,
+    text: text.trim(),
+    attachments,
+    reasoning: '',
+    speed: null,
+    cost: null,
+    tokens: null,
+    generation: null,
+  }
 }
 
 /** The body of a request; `base64Of` may return something else in place of a file's base64. */
