@@ -15,6 +15,8 @@ import {
 } from '../test/harness/console-world.ts'
 import { CONSOLE_PAGES, type ConsolePage } from '../test/console/console-pages.ts'
 import { movingGateway, type MovingGateway } from '../test/harness/gateway.ts'
+import { completion } from '../test/harness/provider-answers.ts'
+import { listen, sendJson } from '../test/harness/scripted-upstream.ts'
 
 const OUT = process.env['SHOTS_DIR'] ?? join(import.meta.dirname, '../docs/console')
 const DAYS = 30
@@ -55,6 +57,7 @@ const PHONE: VisitorOptions = { width: 390, height: 844 }
 const server = await movingGateway({
   catalog: CATALOGUE,
   startUnixMs: Date.now() - DAYS * 24 * HOUR_MS,
+  env: { ALLOW_PRIVATE_UPSTREAMS: 'true' },
   consoleDir: buildAndName(),
 })
 try {
@@ -107,6 +110,7 @@ async function history(
   // Refused: a model that does not exist, more than the key may spend, and a wrong field.
   for (const extra of [{ model: 'aurora/huge' }, { max_tokens: 100_000 }, { max_tokens: 100_000 }, { temperature: 9 }])
     await chat(tollgate, keys[1]?.key ?? '', 'Hello', APPS[0], { model: 'aurora/large', ...extra })
+  await holdPrices(tollgate, live)
   await tollgate.admin('POST', '/admin/v1/codes', { amount: 500, count: 3, note: 'Spring campaign' })
   for (const [path, kinds] of [
     ['accounting', ['balance.low']],
@@ -128,6 +132,45 @@ async function history(
   })
   const cookie = (signedIn.headers['set-cookie'] ?? '').split(';')[0] ?? ''
   return { customer: { ...customer, cookie }, operator, generation }
+}
+
+/** A provider whose own list has other prices than the day before, and one more model. */
+async function holdPrices(tollgate: MovingGateway, key: string): Promise<void> {
+  const price = (prompt: number, completed: number) => ({
+    prompt: (prompt / 1e6).toFixed(12),
+    completion: (completed / 1e6).toFixed(12),
+  })
+  const data = [
+    { id: 'pro', pricing: price(3, 12) },
+    { id: 'lite', pricing: price(0.1, 0.4) },
+    { id: 'vision', name: 'Meridian Vision', created: 1, context_length: 200_000, pricing: price(1, 4) },
+  ]
+  const { url } = await listen((response, { path }) =>
+    path.endsWith('/models')
+      ? sendJson(response, { data })
+      : sendJson(response, completion({ content: 'x' }, { usage: { prompt_tokens: 900, completion_tokens: 700 } })),
+  )
+  await tollgate.admin('PUT', '/admin/v1/providers/meridian', {
+    name: 'Meridian',
+    adapter: 'openai',
+    base_url: `${url}/v1`,
+    api_key: 'sk-meridian-0000',
+    price_list: { api: 'openrouter', rise: 10 },
+  })
+  for (const [id, name, prompt, completed] of [
+    ['pro', 'Meridian Pro', 2, 8],
+    ['lite', 'Meridian Lite', 0.3, 1.2],
+  ] as const)
+    await tollgate.admin('PUT', `/admin/v1/models/meridian/${id}`, {
+      name,
+      type: 'chat',
+      context_length: 128_000,
+      endpoints: [{ provider: 'meridian', model: id, price: { currency: 'USD', prompt, completion: completed } }],
+    })
+  const text = 'A text of some length. '.repeat(200)
+  for (let index = 0; index < 9; index += 1)
+    await chat(tollgate, key, text, {}, { model: 'meridian/pro', max_tokens: 1_000 })
+  await tollgate.admin('POST', '/admin/v1/price-changes/fetch', {})
 }
 
 async function photograph(
