@@ -135,6 +135,8 @@ for (const { language, dark } of LOOKS) {
     await row.getByRole('button', { name: t('common.edit') }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel(t('providers.key'), { exact: true }).fill('sk-wrong')
+    // A click beside the form does not throw away what was typed.
+    await page.mouse.click(5, 5)
     await dialog.getByRole('button', { name: t('providers.test') }).click()
     await dialog.getByRole('alert').getByText(t('trial.refused'), { exact: true }).waitFor()
     await dialog.getByLabel(t('providers.key'), { exact: true }).fill(KEY)

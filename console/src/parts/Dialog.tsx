@@ -1,6 +1,6 @@
 import { Alert, Button, type ButtonProps, Modal, type ModalProps, Stack, Text } from '@mantine/core'
 import { modals } from '@mantine/modals'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { CopyBlock } from './Copy.tsx'
 import { PlusIcon } from './icons.ts'
 import { t } from './words.ts'
@@ -34,17 +34,22 @@ export function Dialog<Shown>({
   children,
   ...props
 }: DialogProps<Shown>) {
+  const [isTyped, setTyped] = useState(false)
+  const isOpen = of !== null && of !== false
+  if (isTyped && !isOpen) setTyped(false)
   return (
     <Modal
-      opened={of !== null && of !== false}
+      opened={isOpen}
       onClose={close}
-      closeOnClickOutside={!held}
+      // What was typed is not lost by a click beside the dialog.
+      closeOnClickOutside={!held && !isTyped}
       closeOnEscape={!held}
+      onInput={() => setTyped(true)}
       withCloseButton={!sealed}
       {...dialogName(name)}
       {...props}
     >
-      {of !== null && of !== false && (typeof children === 'function' ? children(of) : children)}
+      {isOpen && (typeof children === 'function' ? children(of) : children)}
     </Modal>
   )
 }

@@ -44,7 +44,7 @@ export function refusalColumns(reader: 'customer' | 'operator'): readonly Column
     { id: 'at', title: t('log.time'), as: 'moment', value: 'at' },
     { id: 'times', title: t('refused.times'), as: 'count', value: 'times' },
     { id: 'key', title: t('refused.key'), value: 'key_name', none: t('refused.several') },
-    { id: 'model', title: t('log.model'), as: 'clip', value: 'model' },
+    { id: 'model', title: t('log.model'), value: 'model' },
     {
       id: 'why',
       title: t('refused.why'),

@@ -155,7 +155,13 @@ function ModelList({ models, chosen, toggle }: ModelListProps) {
           under: ({ allowed }) => !allowed && <StatusBadge tone="quiet">{t('models.not_allowed')}</StatusBadge>,
         },
         { id: 'type', title: t('models.type'), value: ({ type }) => t(`type.${type}`) },
-        { id: 'context', title: t('models.context'), as: 'compact', value: 'context_length' },
+        {
+          id: 'context',
+          title: t('models.context'),
+          as: 'compact',
+          value: 'context_length',
+          cell: (model) => limitText(model, 'context_length', format.compact),
+        },
         {
           id: 'prices',
           title: t('models.prices'),
@@ -215,15 +221,25 @@ function best(
   }
 }
 
+/** A limit of a model; one that nobody has stated says so. */
+function limitText(
+  model: ModelRow,
+  field: 'context_length' | 'max_completion_tokens',
+  text: (tokens: number) => string,
+): string {
+  const count = model[field]
+  if (count === null) return '–'
+  return model.guessed.includes(field) ? t('models.guess', { tokens: text(count) }) : text(count)
+}
+
 /** A few models side by side. */
 function Comparison({ models }: { readonly models: readonly ModelRow[] }) {
-  const shown = (value: number | null, text: (known: number) => string = (known) => format.number(known)): string =>
-    value === null ? '–' : text(value)
+  const shown = (value: number | null, text: (known: number) => string): string => (value === null ? '–' : text(value))
   const perSecond = (tokens: number): string => t('request.per_second', { tokens: format.number(tokens) })
   const facts: readonly (readonly [name: string, value: (model: ModelRow) => ReactNode])[] = [
     [t('models.type'), ({ type }) => t(`type.${type}`)],
-    [t('models.context'), (model) => shown(model.context_length)],
-    [t('models.most_output'), (model) => shown(model.max_completion_tokens)],
+    [t('models.context'), (model) => limitText(model, 'context_length', format.number)],
+    [t('models.most_output'), (model) => limitText(model, 'max_completion_tokens', format.number)],
     [t('models.takes'), (model) => modalityTexts(model.input_modalities)],
     [t('models.gives'), (model) => modalityTexts(model.output_modalities)],
     [t('models.prices'), ({ prices }) => <PriceLines prices={prices} />],
