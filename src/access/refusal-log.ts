@@ -6,7 +6,7 @@ import type { Call, Route } from '../http/edge.ts'
 import { keptText } from '../ledger/generation-record.ts'
 import type { NewNotice } from '../ledger/ledger-store.ts'
 import { refusedRequests } from '../ledger/notice.ts'
-import type { RefusalRecord, RefusalStore } from '../store/refusals/refusal-store.ts'
+import { KEPT_IDS, type NewRefusal, type RefusalRecord, type RefusalStore } from '../store/refusals/refusal-store.ts'
 import type { Principal } from './principal.ts'
 
 type Refusal = Omit<RefusalRecord, 'id'>
@@ -49,7 +49,7 @@ const MODEL = /^[\w.:@/+-]{1,200}$/
  */
 export class RefusalLog {
   readonly #ports: RefusalPorts
-  #waiting = new Map<string, Refusal & { times: number }>()
+  #waiting = new Map<string, NewRefusal>()
   /** Of the minute that is counted: what each account has, so that a flood of names is bounded. */
   #minuteMs = 0
   #ofMinute = new Map<string, Set<string>>()
@@ -87,15 +87,19 @@ export class RefusalLog {
     const named = { keyId: principal.keyId, model: modelOf(call) }
     const group = this.#groupOf(accountId, minuteMs, error.errorType, named)
     const key = JSON.stringify([accountId, minuteMs, error.errorType, group.keyId, group.model])
+    const before = this.#waiting.get(key)
+    const { earlierIds = [] } = before ?? {}
     this.#waiting.set(key, {
       accountId,
       ...group,
       keyName: group.keyId === '' ? '' : principal.keyName,
       cause: error.errorType,
       minuteMs,
-      times: (this.#waiting.get(key)?.times ?? 0) + 1,
+      times: (before?.times ?? 0) + 1,
       atMs,
       requestId: call.requestId,
+      earlierIds:
+        before === undefined || earlierIds.length === KEPT_IDS ? earlierIds : [...earlierIds, before.requestId],
       status: error.status,
       path,
       message: withoutGiven(error.message),

@@ -74,6 +74,12 @@ const NAMED_NOTES: Migration['statements'] = {
   ],
 }
 
+/** Requests of a minute's refusals that are not the newest of them, so that each is found by its id. */
+const REFUSED_IDS = [
+  'CREATE TABLE refused_request (refusal_id TEXT NOT NULL REFERENCES refusal(id) ON DELETE CASCADE, request_id TEXT NOT NULL, PRIMARY KEY (refusal_id, request_id))',
+  'CREATE INDEX refused_request_id ON refused_request (request_id)',
+]
+
 /** The migrations after the baseline. */
 export const LATER: readonly Migration[] = [
   { version: 2, name: 'words of names', least: 1, statements: SEARCH_TABLES },
@@ -81,4 +87,5 @@ export const LATER: readonly Migration[] = [
   { version: 4, name: 'words of keys', least: 1, statements: notes('api_key', 'name, label') },
   { version: 5, name: 'words of people', least: 1, statements: notes('console_user', 'name, email') },
   { version: 6, name: 'words of external ids', least: 1, statements: NAMED_NOTES },
+  { version: 7, name: 'ids of refused requests', least: 1, statements: { sqlite: REFUSED_IDS, postgres: REFUSED_IDS } },
 ]

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DAY_MS, MINUTE_MS } from '../../src/base/time.ts'
-import type { RefusalRecord, RefusalStore } from '../../src/store/refusals/refusal-store.ts'
+import type { NewRefusal, RefusalStore } from '../../src/store/refusals/refusal-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { form } from '../harness/form.ts'
 import { NOON_MS } from './ledger-fixture.ts'
 
-type Refusal = Omit<RefusalRecord, 'id'>
+type Refusal = NewRefusal
 
 const PAGE = { limit: 1_000, offset: 0 }
 
@@ -67,6 +67,20 @@ export function refusalsContract(open: () => Promise<Store>): void {
       const { data, total } = await refusals.list(PAGE, {})
       assert.deepEqual([total, data[0]?.times, data[0]?.requestId, data[0]?.figures], [40, 10, 'req-9', {}])
       assert.ok(data.slice(1).every(({ times, requestId }) => times === 9 && requestId === 'req-1'))
+    }))
+
+  test('a request that is not the newest of its minute is found by its id, of a bounded number', () =>
+    withRefusals(async (refusals) => {
+      await refusals.add([refusal({ requestId: 'req-3', times: 3, earlierIds: ['req-1', 'req-2'] })])
+      await refusals.add([refusal({ requestId: 'req-4', atMs: NOON_MS + 5 })])
+      const found = async (requestId: string): Promise<string | undefined> =>
+        (await refusals.list(PAGE, { requestId })).data[0]?.requestId
+      for (const id of ['req-1', 'req-2', 'req-3', 'req-4']) assert.equal(await found(id), 'req-4')
+      for (let more = 5; more < 60; more += 1) await refusals.add([refusal({ requestId: `req-${more}` })])
+      assert.equal(await found('req-50'), undefined)
+      assert.equal(await found('req-59'), 'req-59')
+      await refusals.removeExpired(NOON_MS + 8 * DAY_MS)
+      assert.equal(await found('req-1'), undefined)
     }))
 
   test('lists are by account, key, cause, request and time; sums by key, or by account', () =>

@@ -22,7 +22,7 @@ const ErrorName = oneOf(ERROR_TYPES)
 export const REFUSAL_FILTERS = {
   key: optional(text()),
   error_type: optional(ErrorName),
-  request_id: optional(text('Exactly; only the newest of a minute has its id kept.')),
+  request_id: optional(text('Exactly. Of a minute the first twenty ids are kept, and the newest.')),
   from: optional(time()),
   to: optional(time('Not included.')),
 }

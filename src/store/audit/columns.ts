@@ -280,6 +280,7 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   kept_answer: 'how much they are: only the room for more depends on it',
   kept_response: 'answers, sealed for themselves',
   refusal: 'what was not done',
+  refused_request: 'what was not done',
   external_id: 'names that clients give to records',
   notice: 'what people are told: the books say it too',
   notice_channel: 'whom it is told',

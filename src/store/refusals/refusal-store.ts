@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ErrorType } from '../../base/errors.ts'
 import { DAY_MS } from '../../base/time.ts'
 import { integer, text, type Database } from '../database.ts'
+import { jsonField, listedRows } from '../dialect.ts'
 import { conditionsOf, readPage, type Page, type PageRange } from '../page.ts'
 import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 
@@ -29,6 +30,9 @@ const REFUSALS = new Rows('refusal', {
  */
 export type RefusalRecord = RecordOf<typeof REFUSALS>
 
+/** With the ids of the requests before the newest, as far as they are kept. */
+export type NewRefusal = Omit<RefusalRecord, 'id'> & { readonly earlierIds?: readonly string[] }
+
 export interface RefusalFilter {
   readonly accountId?: string
   readonly keyId?: string
@@ -48,6 +52,8 @@ export interface RefusalSum {
 const SUMMED_ROWS_MAX = 10_000n
 const KEPT_MS = 7 * DAY_MS
 const KEPT_ROWS = 5_000n
+/** A minute keeps the ids of about so many requests, the first ones. */
+export const KEPT_IDS = 20
 
 /** The row has the count of its minute, and the newest refusal. */
 const NEWEST = ['at', 'request_id', 'status', 'path', 'message', 'figures']
@@ -63,13 +69,21 @@ export class RefusalStore {
   }
 
   /** Counts them beside those of the same minute. */
-  async add(refusals: readonly Omit<RefusalRecord, 'id'>[]): Promise<void> {
+  async add(refusals: readonly NewRefusal[]): Promise<void> {
     // One order of locks for all nodes.
     const rows = refusals
       .map((refusal) => ({ id: idOf(refusal), ...refusal }))
       .toSorted((one, other) => (one.id < other.id ? -1 : 1))
+    const { dialect } = this.#database
+    const [table, column] = [listedRows(dialect), jsonField(dialect, 'value', 'request')]
+    const insert = `INSERT INTO refused_request (refusal_id, request_id) SELECT CAST(? AS TEXT), ${column} FROM ${table}
+      WHERE (SELECT COUNT(*) FROM refused_request WHERE refusal_id = ?) < ? ON CONFLICT DO NOTHING`
     await this.#database.transaction(async (sql) => {
-      for (const row of rows) await insertRow(sql, 'refusal', REFUSALS.cells(row), COUNTED)
+      for (const { earlierIds = [], ...row } of rows) {
+        await insertRow(sql, 'refusal', REFUSALS.cells(row), COUNTED)
+        const ids = [...earlierIds, row.requestId].map((request) => ({ request }))
+        await sql.run(insert, [row.id, JSON.stringify(ids), row.id, BigInt(KEPT_IDS)])
+      }
     })
   }
 
@@ -130,14 +144,18 @@ function idOf({ accountId, keyId, model, cause, minuteMs }: Omit<RefusalRecord, 
   return `rfs_${createHash('sha256').update(parts).digest('base64url').slice(0, 24)}`
 }
 
+const OF_REQUEST =
+  'id IN (SELECT id FROM refusal WHERE request_id = ? UNION SELECT refusal_id FROM refused_request WHERE request_id = ?)'
+
 function conditions(filter: RefusalFilter): ReturnType<typeof conditionsOf> {
   const { accountId, keyId, cause, requestId, fromMs, toMs } = filter
-  return conditionsOf([
+  const found = conditionsOf([
     ['account_id = ?', accountId],
     ['key_id = ?', keyId],
     ['cause = ?', cause],
-    ['request_id = ?', requestId],
     ['at >= ?', fromMs === undefined ? undefined : BigInt(fromMs)],
     ['at < ?', toMs === undefined ? undefined : BigInt(toMs)],
   ])
+  if (requestId === undefined) return found
+  return { conditions: [...found.conditions, OF_REQUEST], values: [...found.values, requestId, requestId] }
 }
