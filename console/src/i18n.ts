@@ -41,12 +41,17 @@ export function currentLanguage(): Language {
 export async function speak(language: Language): Promise<void> {
   if (!i18next.isInitialized)
     await i18next.init({ lng: language, fallbackLng: false, interpolation: { escapeValue: false }, resources: {} })
-  if (!i18next.hasResourceBundle(language, 'translation'))
-    i18next.addResourceBundle(language, 'translation', await LOADERS[language]())
-  if (ofOperator.wanted) await loadOperator(language)
+  await learn(language)
   await i18next.changeLanguage(language)
   localStorage.setItem(STORED, language)
   document.documentElement.lang = language
+}
+
+/** Loads the texts of a language. */
+export async function learn(language: Language): Promise<void> {
+  if (!i18next.hasResourceBundle(language, 'translation'))
+    i18next.addResourceBundle(language, 'translation', await LOADERS[language]())
+  if (ofOperator.wanted) await loadOperator(language)
 }
 
 /** Loads the texts of the operator's pages, in this language and in each one that is chosen later. */

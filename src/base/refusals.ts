@@ -142,6 +142,7 @@ const REASONS = {
     ({ until }: { readonly until: string }) => `This would last longer than you, who end at ${until}`,
   ],
   beyond_own: ['access_denied', 'This has more rights than yours: a person who has all of them can do it'],
+  beyond_charge: ['conflict', ({ most }: Most) => `A charge is given back only as far as it went: at most ${most} RUB`],
   channel_unconfirmed: ['conflict', 'Confirm this receiver with its code first'],
   channels_most: ['conflict', ({ most }: Most) => `At most ${most} receivers are kept`],
   code_unknown: ['not_found', 'code: is unknown, used up or expired'],

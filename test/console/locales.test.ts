@@ -206,6 +206,7 @@ const REFUSALS: Readonly<Record<RefusalReason, true>> = {
   another_needed: true,
   beyond_end: true,
   beyond_own: true,
+  beyond_charge: true,
   channel_unconfirmed: true,
   channels_most: true,
   code_unknown: true,

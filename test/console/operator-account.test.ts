@@ -238,4 +238,45 @@ for (const { language, dark } of LOOKS) {
       assert.deepEqual([...problems, ...guest.troubles], [])
     },
   )
+
+  test(
+    `a charge is given back from its request, and explained in the language of its customer (${look})`,
+    { skip },
+    async () => {
+      const other = language === 'en' ? 'ru' : 'en'
+      const theirs = texts(other)
+      const customer = await signUp(tollgate, `given-${look}@example.com`, { balance: 500 })
+      await tollgate.request('PATCH', '/cabinet/v1/profile', { body: { language: other }, headers: customer.headers })
+      const { key } = await makeKey(tollgate, customer, { name: 'Тест' })
+      const charge = (await chat(tollgate, key, 'Hello')).headers['x-generation-id'] ?? ''
+      const operator = await promote(tollgate, await signUp(tollgate, `giver-${look}@example.com`))
+      const guest = await visitor(browser, tollgate.url, { language, dark })
+      const { page } = guest
+      await enter(guest.context, tollgate, operator)
+      await page.goto(`${tollgate.url}/operator/requests?request=${charge}`)
+      await page.getByRole('button', { name: t('letter.open') }).click()
+      const letter = page.getByRole('region', { name: t('letter.open') })
+      await letter.getByText(theirs('letter.hello')).waitFor()
+      assert.ok((await letter.innerText()).includes(charge))
+      await page
+        .locator('[data-dialog=letter]')
+        .getByRole('button', { name: t('common.close') })
+        .click()
+      await letter.waitFor({ state: 'detached' })
+      await page.getByRole('button', { name: t('credit.open') }).click()
+      const dialog = page.locator('[data-dialog=credit]')
+      await dialog.getByLabel(t('ledger.reason')).fill('Сбой')
+      const problems = await findings(page, language)
+      await dialog.getByRole('button', { name: t('accounts.do_credit'), exact: true }).click()
+      await page.getByText(t('request.remains')).waitFor()
+      assert.equal(await page.getByRole('button', { name: t('credit.open') }).count(), 0, 'once')
+      const { body } = await tollgate.admin('GET', `/admin/v1/accounts/${customer.accountId}`)
+      assert.equal(body.balance, 500)
+      await enter(guest.context, tollgate, customer)
+      await page.goto(`${tollgate.url}/log/${charge}`)
+      await page.getByText(theirs('request.remains')).waitFor()
+      await guest.close()
+      assert.deepEqual([...problems, ...guest.troubles], [])
+    },
+  )
 }

@@ -31,11 +31,24 @@ export function CopyId({ id }: { readonly id: string }) {
   )
 }
 
+interface CopyBlockProps {
+  readonly text: string
+  readonly label: string
+  /** Its lines are sentences, and are broken where they do not fit. */
+  readonly wraps?: boolean
+}
+
 /** A whole text with a copy button: a key that is shown once, or a code snippet. */
-export function CopyBlock({ text, label }: { readonly text: string; readonly label: string }) {
+export function CopyBlock({ text, label, wraps = false }: CopyBlockProps) {
   return (
     <div>
-      <code className="code" tabIndex={0} role="region" aria-label={label}>
+      <code
+        className="code"
+        tabIndex={0}
+        role="region"
+        aria-label={label}
+        {...(wraps ? { style: { whiteSpace: 'pre-wrap' as const } } : {})}
+      >
         {text}
       </code>
       <Group justify="flex-end" mt={8}>

@@ -6,7 +6,9 @@ import type { Refusal, RefusalSums } from '../../../src/api/records/refusals.ts'
 import { ApiFailure } from '../api/call.ts'
 import { type Column, List } from './List.tsx'
 import { FailureWords } from './Loaded.tsx'
-import { t } from './words.ts'
+import { format, t } from './words.ts'
+import { failureText, serverWords } from './failure-text.ts'
+import { LetterButton } from './Letter.tsx'
 
 /** The page where a customer can remove the cause. */
 const HELP: Readonly<Partial<Record<ErrorType, readonly ['top_up' | 'keys' | 'models', LinkProps]>>> = {
@@ -19,11 +21,33 @@ const HELP: Readonly<Partial<Record<ErrorType, readonly ['top_up' | 'keys' | 'mo
   model_not_supported: ['models', { to: '/models' }],
 }
 
+function failureOf({ status, error_type: type, message, figures }: Refusal): ApiFailure {
+  const { retry_after: seconds } = figures
+  return new ApiFailure(status, type, message, typeof seconds === 'number' ? seconds : null, figures)
+}
+
+/** What was refused, when and why, and what helps, in the language that is spoken. */
+function letterOf(of: Refusal): string {
+  const failure = failureOf(of)
+  const [what, { to }] = ownValue(HELP, of.error_type) ?? ['none', { to: '' }]
+  return [
+    t('letter.hello'),
+    t('letter.refused', {
+      when: format.dateTime(of.at),
+      key: of.key_name === '' ? t('refused.several') : of.key_name,
+      model: of.model ?? '–',
+      id: of.request_id,
+    }),
+    t('letter.why', { why: [failureText(failure), serverWords(failure)].filter((part) => part !== null).join(': ') }),
+    t(`letter.help.${what}`, { url: `${window.location.origin}${String(to)}` }),
+    t('letter.free'),
+  ].join('\n')
+}
+
 /** Why the newest of these requests was refused, with its figures, and what the customer can do about it. */
 export function Why({ of, help = false }: { readonly of: Refusal; readonly help?: boolean }) {
-  const { status, error_type: type, message, figures } = of
-  const { retry_after: seconds } = figures
-  const failure = new ApiFailure(status, type, message, typeof seconds === 'number' ? seconds : null, figures)
+  const { error_type: type } = of
+  const failure = failureOf(of)
   const remedy = help ? ownValue(HELP, type) : undefined
   return (
     <>
@@ -51,6 +75,9 @@ export function refusalColumns(reader: 'customer' | 'operator'): readonly Column
       wide: true,
       value: 'error_type',
       cell: (row) => <Why of={row} help={reader === 'customer'} />,
+      ...(reader === 'operator'
+        ? { under: (row: Refusal) => <LetterButton account={row.account} text={() => letterOf(row)} /> }
+        : {}),
     },
     { id: 'request', title: t('refused.request'), as: 'mono', value: 'request_id' },
   ]

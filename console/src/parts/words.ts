@@ -9,6 +9,21 @@ export { t }
 /** Numbers and times as the reader's language and time zone write them. A browser's tab has one reader. */
 export let format: Format = createFormat('en', browserZone())
 
+/** What `make` returns in another language, whose texts are loaded: a text for somebody else. */
+export function inLanguage(language: string, make: () => string): string {
+  // The library's type has no translator. Its own way to change the language draws the whole page anew.
+  const { translator } = i18next as unknown as { readonly translator: { language: string } }
+  const before = { language: translator.language, format }
+  try {
+    translator.language = language
+    format = createFormat(language, format.zone)
+    return make()
+  } finally {
+    translator.language = before.language
+    format = before.format
+  }
+}
+
 const drawn = new Set<() => void>()
 i18next.on('languageChanged', (language) => {
   format = createFormat(language, format.zone)

@@ -140,7 +140,10 @@ export const EntryBody = body({
   ),
   amount: rub('Above 0, but for an adjustment.'),
   reason: filled(),
-  reference: filled('Unique in its kind. A repeat returns the first entry, or a 409 if the amount differs.', 200),
+  reference: filled(
+    'Unique in its kind. A repeat returns the first entry, or a 409 if the amount differs. An adjustment with the id of a generation gives back its charge: above 0, and no more than was charged.',
+    200,
+  ),
 })
 export type EntryBody = Static<typeof EntryBody>
 

@@ -93,7 +93,7 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
     adminRoute('GET /admin/v1/accounts/:id/topups/:reference', async (call) => {
       const { id } = await accountNamed(ports, param(call, 'id'))
       const reference = param(call, 'reference')
-      const entry = await ports.store.entries.topUp(id, reference)
+      const entry = await ports.store.entries.booked(id, 'topup', reference)
       if (entry === null) throw notFound('Top-up', reference)
       return wire(Entry, entry)
     }),
@@ -250,6 +250,8 @@ async function postEntry(
         { reference },
         { says: `The ${kind} reference '${reference}' stands with another amount or account` },
       )
+    case 'beyond_charge':
+      throw reasonError('beyond_charge', { most: rubles(outcome.chargedMicro) })
     case 'uncovered':
       throw reasonError('uncovered', {}, { says: `The account's available balance does not cover this ${kind}` })
     case 'existing':

@@ -66,7 +66,10 @@ async function generation(ports: AdminPorts, call: AdminCall): Promise<AdminAnsw
     native_finish_reason: row.nativeFinishReason,
     session_id: row.sessionId,
     tries: attemptsOf(row).map(({ isTold: _isTold, ...attempt }) => attempt),
-    ...storyOf(row, prices, hold),
+    ...storyOf(row, prices, {
+      hold,
+      credit: await ports.store.entries.booked(row.accountId, 'adjustment', row.generationId),
+    }),
     provider_bill: provider.lines,
     provider_bill_total: provider.total,
     provider_bill_adjustments: provider.adjustments,

@@ -162,7 +162,10 @@ async function requestStory(ports: CabinetPorts, { call, accountId }: Visit): Pr
     ...viewOf(row, 'request'),
     attempts: attemptsOf(row).map(({ said, isTold, ...attempt }) => ({ ...attempt, said: isTold ? said : null })),
     attempt_count: row.attempts,
-    ...storyOf(row, await ports.catalog.pricesOf(row), hold),
+    ...storyOf(row, await ports.catalog.pricesOf(row), {
+      hold,
+      credit: await ports.store.entries.booked(accountId, 'adjustment', id),
+    }),
   }
 }
 

@@ -27,6 +27,7 @@ export const Member = object({
   spent_month: rub('By these keys, this month.'),
   added_at: time(),
   last_sign_in_at: nullable(time()),
+  language: nullable(Language),
   you: flag(),
 })
 export type Member = Static<typeof Member>

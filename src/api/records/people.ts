@@ -61,6 +61,7 @@ function shownMember(member: MemberRecord, ownId: string | null): Omit<Member, '
     monthly_limit: limitOf(member),
     added_at: isoTime(member.addedAtMs),
     last_sign_in_at: isoTime(member.lastSignInAtMs),
+    language: member.language,
     you: member.userId === ownId,
   }
 }

@@ -52,6 +52,12 @@ export const STORY_FIELDS = {
   cache_saved: nullable(
     rub('What the prompt cache saved: cached units × (plain − cached price); null where nothing was charged.'),
   ),
+  credit: nullable(
+    object(
+      { amount: rub('Above 0.'), at: time(), reason: nullable(text()) },
+      'What the operator has given back of the charge.',
+    ),
+  ),
   hold: nullable(HoldStory),
   timings: object({ arrived_at: time(), first_token_at: nullable(time()), ended_at: time() }),
 }

@@ -12,6 +12,7 @@ import {
 } from '../../base/money.ts'
 import type { GenerationRow } from '../../ledger/generation-record.ts'
 import type { HoldRow } from '../../ledger/ledger-store.ts'
+import type { EntryRecord } from '../../store/ledger/entry-store.ts'
 import type { BillAdjustment, BillLine, StoryAttempt, StoryParts } from './request-story-contract.ts'
 import { isoTime } from '../../base/time.ts'
 
@@ -21,11 +22,19 @@ export interface StoryPrices {
 }
 
 /** A request's bill, hold and times, from its row of the log. null prices = their version is gone. */
-export function storyOf(row: GenerationRow, by: StoryPrices | null, hold: HoldRow | null): StoryParts {
+export function storyOf(
+  row: GenerationRow,
+  by: StoryPrices | null,
+  { hold, credit }: { readonly hold: HoldRow | null; readonly credit: EntryRecord | null },
+): StoryParts {
   const prices = by?.charged.sheet ?? null
   return {
     ...customerBill(row, prices),
     cache_saved: prices === null || row.billingBasis === 'free' ? null : rubles(cacheSavedMicro(row.usage, prices)),
+    credit:
+      credit === null
+        ? null
+        : { amount: rubles(credit.amountMicro), at: isoTime(credit.createdAtMs), reason: credit.reason },
     hold: holdOf(hold),
     timings: {
       arrived_at: isoTime(row.createdAtMs),

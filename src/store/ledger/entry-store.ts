@@ -66,6 +66,8 @@ export type PostOutcome =
    * it.
    */
   | { readonly status: 'conflict' | 'uncovered' | 'no_account' }
+  /** An adjustment of a charge only gives back, and no more than was charged. */
+  | { readonly status: 'beyond_charge'; readonly chargedMicro: Micro }
 
 /** The most entries of other kinds that are read to know the balances of a filtered page. */
 const BETWEEN_MAX = 10_000
@@ -111,12 +113,10 @@ export class EntryStore {
     return this.#database.transaction((sql) => postWithin(sql, this.#seal, entry))
   }
 
-  /** A top-up of the account by its reference; null = there is none. */
-  async topUp(accountId: string, reference: string): Promise<EntryRecord | null> {
-    const [row] = await this.#database.all(`${SELECT} WHERE kind = 'topup' AND ref = ? AND account_id = ?`, [
-      reference,
-      accountId,
-    ])
+  /** What was booked under a reference: a top-up, or what was given back of a charge; null = nothing. */
+  async booked(accountId: string, kind: 'topup' | 'adjustment', reference: string): Promise<EntryRecord | null> {
+    const values = [kind, reference, accountId]
+    const [row] = await this.#database.all(`${SELECT} WHERE kind = ? AND ref = ? AND account_id = ?`, values)
     return row === undefined ? null : readEntry(row)
   }
 
@@ -304,6 +304,13 @@ export async function postWithin(sql: Sql, seal: BookSeal, entry: NewEntry): Pro
   if (known !== undefined) {
     const same = text(known, 'account_id') === entry.accountId && readEntry(known).amountMicro === changeMicro
     return same ? { status: 'existing', entry: readEntry(known), balanceMicro } : { status: 'conflict' }
+  }
+  if (entry.kind === 'adjustment') {
+    const [charge] = await sql.all(`${SELECT} WHERE kind = 'charge' AND ref = ?`, [entry.reference])
+    const isOwn = charge !== undefined && text(charge, 'account_id') === entry.accountId
+    const chargedMicro = isOwn ? big(charge, 'amount') : 0n
+    if (charge !== undefined && (changeMicro < 0n || changeMicro > chargedMicro))
+      return { status: 'beyond_charge', chargedMicro }
   }
   if (big(account, 'available') + changeMicro < 0n) return { status: 'uncovered' }
   const created = await insert(sql, entry, changeMicro, account, seal)

@@ -28,6 +28,7 @@ const MEMBERS = new Rows('people', {
   monthlyLimitMicro: column.bigOrNull('monthly_limit'),
   addedAtMs: column.integer('added_at'),
   lastSignInAtMs: column.integerOrNull('last_sign_in_at'),
+  language: column.textOrNull<'en' | 'ru'>('language'),
 })
 export type Member = RecordOf<typeof MEMBERS>
 
@@ -84,10 +85,10 @@ export function readMembership(row: Row): Membership | null {
 }
 
 /** Owners by `console_user.account_id`, and people with a row. */
-const PEOPLE = `SELECT u.id AS user_id, u.email AS email, u.name AS name, 'owner' AS role, NULL AS monthly_limit, u.created_at AS added_at, u.last_sign_in_at AS last_sign_in_at
+const PEOPLE = `SELECT u.id AS user_id, u.email AS email, u.name AS name, 'owner' AS role, NULL AS monthly_limit, u.created_at AS added_at, u.last_sign_in_at AS last_sign_in_at, u.language AS language
     FROM console_user u WHERE u.account_id = ?
   UNION ALL
-  SELECT u.id, u.email, u.name, m.role, m.monthly_limit, m.added_at, u.last_sign_in_at
+  SELECT u.id, u.email, u.name, m.role, m.monthly_limit, m.added_at, u.last_sign_in_at, u.language
     FROM account_member m JOIN console_user u ON u.id = m.user_id WHERE m.account_id = ? AND (u.account_id IS NULL OR u.account_id <> m.account_id)`
 
 export class MemberStore {

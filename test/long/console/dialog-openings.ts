@@ -342,6 +342,16 @@ export const OPENINGS: readonly Opening[] = [
     path: ({ generation }) => `/operator/requests?request=${generation}`,
     open: async () => undefined,
   },
+  ...(['letter', 'credit'] as const).map((name): Opening => ({
+    name,
+    who: 'operator',
+    path: ({ generation }) => `/operator/requests?request=${generation}`,
+    open: async (page, t) =>
+      page
+        .getByRole('dialog')
+        .getByRole('button', { name: t(`${name}.open`) })
+        .click(),
+  })),
 ]
 
 function ofAccount(search: string): Opening['path'] {

@@ -24,15 +24,17 @@ interface BillProps {
   readonly adjustments: readonly BillAdjustment[]
   /** RUB. */
   readonly charged: number
-  /** The label of the last line. */
+  /** The label of its line. */
   readonly chargedLabel: string
+  /** What was given back of it afterwards, RUB. */
+  readonly credit?: StoryParts['credit']
 }
 
 /**
  * An invoice: units × price = amount, line by line, then the sum and the adjustments that lead to the amount that was
  * booked. Exact decimals are shown as they are, so that the lines add up.
  */
-export function Bill({ label, lines, total, adjustments, charged, chargedLabel }: BillProps) {
+export function Bill({ label, lines, total, adjustments, charged, chargedLabel, credit = null }: BillProps) {
   // Every answer has a unit of `request`, which is free for most models.
   const shown = lines.filter(({ meter, cost }) => meter !== 'request' || cost !== '0')
   const booked = decimalText({ digits: microOf(charged), scale: 6 })
@@ -73,6 +75,19 @@ export function Bill({ label, lines, total, adjustments, charged, chargedLabel }
             <Foot key={reason} name={t(`request.bill_${reason}`)} amount={amountOf(amount)} />
           ))}
         <Foot name={chargedLabel} amount={amountOf(booked)} className={css.charged} />
+        {credit !== null && (
+          <>
+            <Foot
+              name={t('request.given_back', { when: format.dateTime(credit.at) })}
+              amount={amountOf(decimalText({ digits: -microOf(credit.amount), scale: 6 }))}
+            />
+            <Foot
+              name={t('request.remains')}
+              amount={amountOf(decimalText({ digits: microOf(charged) - microOf(credit.amount), scale: 6 }))}
+              className={css.charged}
+            />
+          </>
+        )}
       </tfoot>
     </table>
   )

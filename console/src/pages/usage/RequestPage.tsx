@@ -86,6 +86,7 @@ function Story({ story }: { readonly story: RequestStory }) {
             adjustments={story.bill_adjustments}
             charged={story.cost}
             chargedLabel={t('request.charged')}
+            credit={story.credit}
           />
         </Section>
         <Section title={t('request.hold')} lead={t('request.hold_lead')}>

@@ -12,6 +12,7 @@ import { Loaded } from '../../../parts/Loaded.tsx'
 import { Facts } from '../../../parts/Page.tsx'
 import { format, t } from '../../../parts/words.ts'
 import { Bill, Hold, Timeline } from '../../usage/Bill.tsx'
+import { ForCustomer } from './ForCustomer.tsx'
 import css from './drawer.module.css'
 
 /** All facts of one request, for the operator. */
@@ -86,7 +87,9 @@ function Bills({ story }: { readonly story: GenerationStory }) {
           adjustments={story.bill_adjustments}
           charged={story.total_cost}
           chargedLabel={t('request.charged')}
+          credit={story.credit}
         />
+        <ForCustomer story={story} />
       </Part>
       <Part title={t('requests.provider_bill')}>
         <Bill
