@@ -27,7 +27,14 @@ import { CATALOG_RENEWS, Compared } from './catalog-edit.tsx'
 import { Marked } from './connect/ProviderMark.tsx'
 import { TrialResult } from './connect/TrialResult.tsx'
 import { QuirkFields } from './QuirkFields.tsx'
-import { parsedDialect, providerDraft, type ProviderDraft, providerEntry, TIMEOUT_NAMES } from './provider-draft.ts'
+import {
+  parsedDialect,
+  providerDraft,
+  type ProviderDraft,
+  providerEntry,
+  storedWay,
+  TIMEOUT_NAMES,
+} from './provider-draft.ts'
 
 const DAYS = 30
 
@@ -222,8 +229,17 @@ function ProviderForm({ document, edited, done }: EditorProps) {
     <CheckedForm onSubmit={compare}>
       <Stack>
         <Service draft={draft} change={change} />
-        <SignInFields signIn={draft.signIn} adapter={draft.adapter} change={(signIn) => change({ ...draft, signIn })}>
-          <ProviderKeys keys={draft.keys} change={(keys) => change({ ...draft, keys })} />
+        <SignInFields
+          signIn={draft.signIn}
+          adapter={draft.adapter}
+          stored={storedWay(before)}
+          change={(signIn) => change({ ...draft, signIn })}
+        >
+          <ProviderKeys
+            keys={draft.keys}
+            isStored={storedWay(before) === 'key'}
+            change={(keys) => change({ ...draft, keys })}
+          />
         </SignInFields>
         <div>
           <Press
@@ -297,6 +313,8 @@ function Timeouts({ draft, change }: FieldsProps) {
 
 interface ProviderKeysProps {
   readonly keys: readonly string[]
+  /** Whether there are keys already. */
+  readonly isStored: boolean
   readonly change: (keys: readonly string[]) => void
 }
 
@@ -304,7 +322,7 @@ interface ProviderKeysProps {
  * The credentials of a provider. Several keys share the load where each has a limit. They can be written but never
  * read.
  */
-function ProviderKeys({ keys, change }: ProviderKeysProps) {
+function ProviderKeys({ keys, isStored, change }: ProviderKeysProps) {
   return (
     <Stack gap="xs">
       {keys.map((value, index) => (
@@ -312,7 +330,7 @@ function ProviderKeys({ keys, change }: ProviderKeysProps) {
           // A field is identified only by its position, since its content must not appear anywhere else.
           key={index}
           label={index === 0 ? t('providers.key') : t('providers.key_more', { number: index + 1 })}
-          description={index === 0 ? t('providers.key_stays') : undefined}
+          description={index === 0 ? t(isStored ? 'providers.key_stays' : 'providers.key_hint') : undefined}
           autoComplete="off"
           value={value}
           onChange={({ currentTarget }) => change(keys.with(index, currentTarget.value))}

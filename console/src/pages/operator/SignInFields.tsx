@@ -9,13 +9,15 @@ interface SignInFieldsProps {
   readonly signIn: SignIn
   /** The provider's adapter; `aws` is possible with one adapter only. */
   readonly adapter: string
+  /** The way whose secrets are stored; null = none are. */
+  readonly stored: SignIn['type'] | null
   readonly change: (signIn: SignIn) => void
   /** The fields of a key, which is the usual way. */
   readonly children: ReactNode
 }
 
 /** How the server authenticates with a provider: with a key, or with tokens that it gets itself. */
-export function SignInFields({ signIn, adapter, change, children }: SignInFieldsProps) {
+export function SignInFields({ signIn, adapter, stored, change, children }: SignInFieldsProps) {
   // The keys of the table are exactly the types.
   const types = (Object.keys(authFields) as AuthType[]).filter((type) => type !== 'aws' || adapter === 'bedrock')
   return (
@@ -42,7 +44,11 @@ export function SignInFields({ signIn, adapter, change, children }: SignInFields
                 change({ ...signIn, fields: { ...signIn.fields, [name]: currentTarget.value } }),
             }
             return isSecret ? (
-              <PasswordInput key={name} {...shared} description={t('sign_in.secret_stays')} />
+              <PasswordInput
+                key={name}
+                {...shared}
+                description={t(stored === signIn.type ? 'sign_in.secret_stays' : 'providers.key_hint')}
+              />
             ) : (
               <TextInput key={name} {...shared} />
             )

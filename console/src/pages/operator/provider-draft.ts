@@ -36,6 +36,11 @@ export function signInOf(entry: ProviderEntry | null): SignIn {
   return { type: auth.type, fields: Object.fromEntries(fields) }
 }
 
+/** The way whose secrets a provider has; null = it has none. */
+export function storedWay(entry: ProviderEntry | null): SignIn['type'] | null {
+  return entry?.auth?.type ?? (entry?.api_key === undefined ? null : 'key')
+}
+
 /** The entry with that authentication. A secret that is not typed stays as it is stored. */
 function withSignIn(entry: ProviderEntry, { type, fields }: SignIn, before: ProviderEntry | null): ProviderEntry {
   const { auth: _auth, api_key: keys, ...rest } = entry

@@ -17,6 +17,7 @@ import { format, t } from '../../../parts/words.ts'
 import { CATALOG_RENEWS } from '../catalog-edit.tsx'
 import { type Selling, sellingAt, WithSelling } from '../ModelForm.tsx'
 import { OperatorPage } from '../OperatorPage.tsx'
+import { storedWay } from '../provider-draft.ts'
 import { SignInFields } from '../SignInFields.tsx'
 import {
   type Choice,
@@ -32,7 +33,7 @@ import {
   slugOf,
 } from './connect-draft.ts'
 import css from './connect.module.css'
-import { marginOf, OfferedModels } from './OfferedModels.tsx'
+import { marginOf, OfferedModels, unrated } from './OfferedModels.tsx'
 import { ProviderMark } from './ProviderMark.tsx'
 import { TrialResult } from './TrialResult.tsx'
 
@@ -175,7 +176,7 @@ function Connection({ document, selling: ofService, begun, change }: ConnectionP
     <>
       <ConnectionFields
         draft={draft}
-        hasKey={before?.api_key !== undefined}
+        stored={storedWay(before)}
         busy={test.isPending}
         change={(next) => {
           test.reset()
@@ -231,6 +232,7 @@ interface SaveBarProps {
 function SaveBar({ name, choices, selling, busy, save }: SaveBarProps) {
   const chosen = choices.filter((choice) => choice.chosen)
   const unpriced = chosen.filter((choice) => !isPriced(choice)).length
+  const missing = unrated(choices, selling)
   return (
     <div className={css.save}>
       <div>
@@ -238,7 +240,9 @@ function SaveBar({ name, choices, selling, busy, save }: SaveBarProps) {
         <Text size="sm" c="dimmed" role="status">
           {unpriced > 0
             ? t('connect.needs_prices', { count: unpriced })
-            : t('connect.summary', { count: chosen.length, margin: format.percent(marginOf(selling)) })}
+            : missing.length > 0
+              ? t('connect.unsold', { count: chosen.length, currency: missing.join(', ') })
+              : t('connect.summary', { count: chosen.length, margin: format.percent(marginOf(selling)) })}
         </Text>
       </div>
       <Group gap="xs">
@@ -252,8 +256,8 @@ function SaveBar({ name, choices, selling, busy, save }: SaveBarProps) {
 
 interface ConnectionFieldsProps {
   readonly draft: ConnectionDraft
-  /** Whether a key is stored already. */
-  readonly hasKey: boolean
+  /** The way whose secrets are stored already. */
+  readonly stored: ReturnType<typeof storedWay>
   readonly busy: boolean
   readonly change: (draft: ConnectionDraft) => void
   readonly test: () => void
@@ -262,7 +266,7 @@ interface ConnectionFieldsProps {
 }
 
 /** The key and the address, and the button that tests them. */
-function ConnectionFields({ draft, hasKey, busy, change, test, children }: ConnectionFieldsProps) {
+function ConnectionFields({ draft, stored, busy, change, test, children }: ConnectionFieldsProps) {
   const isOwn = draft.service === OWN
   return (
     <Section boxed title={isOwn ? t('connect.own') : draft.service.name} lead={t('connect.key_lead')}>
@@ -282,10 +286,15 @@ function ConnectionFields({ draft, hasKey, busy, change, test, children }: Conne
             placeholder="https://"
             {...bound(draft, change).text('address')}
           />
-          <SignInFields signIn={draft.signIn} adapter={draft.adapter} change={(signIn) => change({ ...draft, signIn })}>
+          <SignInFields
+            signIn={draft.signIn}
+            adapter={draft.adapter}
+            stored={stored}
+            change={(signIn) => change({ ...draft, signIn })}
+          >
             <PasswordInput
               label={t('providers.key')}
-              description={t(hasKey ? 'providers.key_stays' : 'providers.key_hint')}
+              description={t(stored === 'key' ? 'providers.key_stays' : 'providers.key_hint')}
               autoComplete="off"
               {...bound(draft, change).text('key')}
             />

@@ -87,7 +87,7 @@ export function OfferedModels({ choices, selling, markup, setMarkup, change }: O
 }
 
 /** The currencies of the chosen models that cannot be converted to rubles. */
-function unrated(choices: readonly Choice[], { rates }: Selling): readonly string[] {
+export function unrated(choices: readonly Choice[], { rates }: Selling): readonly string[] {
   const used = choices.filter(({ chosen }) => chosen).flatMap(({ draft }) => draft.endpoints.map((one) => one.currency))
   return [...new Set(used)].filter((currency) => !rates.has(currency))
 }
