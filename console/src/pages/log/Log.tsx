@@ -4,6 +4,7 @@ import { type LinkProps, useNavigate, useRouter, useSearch } from '@tanstack/rea
 import { type ReactNode, useCallback, useState } from 'react'
 import { queryText } from '../../api/endpoint.ts'
 import { ButtonLink, Press } from '../../parts/cells.tsx'
+import { CopyId } from '../../parts/Copy.tsx'
 import { dialogName } from '../../parts/Dialog.tsx'
 import { NextIcon, PreviousIcon } from '../../parts/icons.ts'
 import { type Search, useChange, useFilters } from '../../parts/list-place.ts'
@@ -92,7 +93,14 @@ export function Log({ story, ...rows }: LogProps) {
           </Group>
         }
       >
-        {opened !== null && <div key={opened}>{story(opened)}</div>}
+        {opened !== null && (
+          <div key={opened} className={css.story}>
+            <Group gap={4}>
+              <CopyId id={opened} />
+            </Group>
+            {story(opened)}
+          </div>
+        )}
       </Drawer>
     </>
   )

@@ -232,7 +232,7 @@ function columnsOf(isOperator: boolean, who: string, addressOf: (id: string) => 
       hint: ({ who: name, by }) => [name, by].filter((part) => part !== null).join(' · '),
       cell: ({ who: name, by }) => <Pair name={name} more={by} />,
     },
-    { id: 'status', title: t('log.status'), width: 'minmax(90px, 0.7fr)', className: css.status, cell: endOf },
+    { id: 'status', title: t('log.status'), width: 'minmax(124px, 0.8fr)', className: css.status, cell: endOf },
     {
       id: 'tokens',
       title: t('log.tokens'),
@@ -246,7 +246,7 @@ function columnsOf(isOperator: boolean, who: string, addressOf: (id: string) => 
     {
       id: 'duration',
       title: t('log.duration'),
-      width: '72px',
+      width: '104px',
       className: css.duration,
       cell: ({ ms }) => format.duration(ms),
     },

@@ -6,7 +6,6 @@ import type { GenerationStory } from '../../../../../src/api/admin/report-contra
 import { microOf, rubles } from '../../../../../src/base/money.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { requestEnd, StatusBadge, Note } from '../../../parts/cells.tsx'
-import { CopyId } from '../../../parts/Copy.tsx'
 import { attemptText } from '../../../parts/failure-text.ts'
 import { Loaded } from '../../../parts/Loaded.tsx'
 import { Facts } from '../../../parts/Page.tsx'
@@ -40,9 +39,6 @@ function Told({ story }: { readonly story: GenerationStory }) {
         <Group gap="sm" justify="space-between">
           <Text fw={600}>{story.model_name}</Text>
           {requestEnd(story)}
-        </Group>
-        <Group gap={4}>
-          <CopyId id={story.generation_id} />
         </Group>
       </header>
       <dl className={css.figures}>
