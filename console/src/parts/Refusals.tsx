@@ -9,6 +9,7 @@ import { FailureWords } from './Loaded.tsx'
 import { format, t } from './words.ts'
 import { failureText, serverWords } from './failure-text.ts'
 import { LetterButton } from './Letter.tsx'
+import { accountAt } from './row-link.ts'
 
 /** The page where a customer can remove the cause. */
 const HELP: Readonly<Partial<Record<ErrorType, readonly ['top_up' | 'keys' | 'models', LinkProps]>>> = {
@@ -67,7 +68,14 @@ export function refusalColumns(reader: 'customer' | 'operator'): readonly Column
   return [
     { id: 'at', title: t('log.time'), as: 'moment', value: 'at' },
     { id: 'times', title: t('refused.times'), as: 'count', value: 'times' },
-    { id: 'key', title: t('refused.key'), value: 'key_name', none: t('refused.several') },
+    {
+      id: 'key',
+      title: t('refused.key'),
+      value: 'key_name',
+      none: t('refused.several'),
+      to: ({ key, key_name: search, account }) =>
+        key === null ? null : reader === 'operator' ? accountAt(account, 'keys') : { to: '/keys', search: { search } },
+    },
     { id: 'model', title: t('log.model'), value: 'model' },
     {
       id: 'why',
