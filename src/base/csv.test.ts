@@ -86,3 +86,9 @@ test('there is one writer of CSV', () => {
   )
   assert.deepEqual(own, [join('base', 'csv.ts')])
 })
+
+test('a file for Excel with Russian settings has semicolons and decimal commas', () => {
+  const values = ['a;b', 'c,d', 1.5, -2, { decimal: '0.000001' }, null, true] as const
+  assert.equal(csvLine(values, 'csv_semicolon'), '"a;b";"c,d";1,5;-2;0,000001;;true\r\n')
+  assert.equal(csvLine(values), '"a;b","c,d",1.5,-2,0.000001,,true\r\n')
+})

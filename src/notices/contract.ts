@@ -1,3 +1,4 @@
+import { CSV_FORMATS, CSV_FORMATS_TEXT } from '../base/csv.ts'
 import {
   type Static,
   anything,
@@ -77,7 +78,7 @@ export const NoticeDeliveryQuery = object({
   offset: optional(whole('0 if absent, 10,000 at most.', { minimum: 0 })),
   cursor: optional(text("Another answer's `next_cursor`: the page begins after that one's rows.")),
   state: optional(State),
-  format: optional(oneOf(['csv'], 'A file of all that is filtered, in place of a page.')),
+  format: optional(oneOf(CSV_FORMATS, CSV_FORMATS_TEXT)),
 })
 export const NoticeDeliveries = object({
   data: list(NoticeDelivery),

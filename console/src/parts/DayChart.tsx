@@ -70,9 +70,9 @@ export function DayChart(props: DayChartProps) {
           point={setPointed}
           open={open === undefined ? undefined : openAt}
         >
-          <div style={{ height }} data-fixed>
+          <div style={{ height }}>
             {Drawing === undefined ? (
-              <Outline height={height} />
+              <Outline height={height} exact />
             ) : (
               <Drawing
                 kind={kind}

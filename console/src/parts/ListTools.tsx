@@ -1,9 +1,10 @@
 import { Button } from '@mantine/core'
 import { useLocalStorage } from '@mantine/hooks'
 import clsx from 'clsx'
-import { CSV_TYPE, csvLine } from '../../../src/base/csv.ts'
+import { BYTE_ORDER_MARK, CSV_TYPE, type CsvFormat, csvLine } from '../../../src/base/csv.ts'
 import { ownValue } from '../../../src/base/own-value.ts'
 import { address, type AnyInput, type Input, type ReadEndpoint } from '../api/endpoint.ts'
+import { currentLanguage } from '../i18n.ts'
 import css from '../style/list.module.css'
 import { useFirstUse } from './first-use.ts'
 import { ColumnsIcon, DownloadIcon } from './icons.ts'
@@ -108,14 +109,16 @@ function isChoice(value: unknown): value is ListChoice {
   )
 }
 
-/** Without it spreadsheets do not read a text as UTF-8. */
-const BYTE_ORDER_MARK = '\uFEFF'
+/** The form of a file that the reader's spreadsheet splits into cells. */
+export function csvFormat(): CsvFormat {
+  return currentLanguage() === 'ru' ? 'csv_semicolon' : 'csv'
+}
 
 /** The address of the server's file of all rows that a list's query finds. */
 export function fileAddress<E extends ReadEndpoint>(endpoint: E, input: Input<E>): string {
   // A field of AnyInput has this type in every Input<E>, or is absent there.
   const { params = {}, query = {} } = input as AnyInput
-  return address(endpoint, { params, query: { ...query, format: 'csv' } })
+  return address(endpoint, { params, query: { ...query, format: csvFormat() } })
 }
 
 /** Saves the columns that have a value, in the order that is shown, for a list whose rows are all here. */
@@ -124,8 +127,20 @@ function saveCsv<Row>(name: string, columns: readonly Column<Row>[], rows: reado
     const value = valueOf(column)
     return value === undefined ? [] : [{ title: column.title ?? '', value }]
   })
-  const lines = rows.map((row) => csvLine(written.map(({ value }) => value(row))))
-  const text = [BYTE_ORDER_MARK, csvLine(written.map(({ title }) => title)), ...lines].join('')
+  const lines = rows.map((row) =>
+    csvLine(
+      written.map(({ value }) => value(row)),
+      csvFormat(),
+    ),
+  )
+  const text = [
+    BYTE_ORDER_MARK,
+    csvLine(
+      written.map(({ title }) => title),
+      csvFormat(),
+    ),
+    ...lines,
+  ].join('')
   saveFile(`tollgate-${name}-${today()}.csv`, CSV_TYPE, text)
 }
 

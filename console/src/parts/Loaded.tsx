@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import type { UseQueryResult } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useLayoutEffect, useRef } from 'react'
 import { ApiFailure } from '../api/call.ts'
 import { failureText, failureTitle, problemTexts, serverWords } from './failure-text.ts'
 import { RetryIcon, WarningIcon } from './icons.ts'
@@ -52,13 +52,43 @@ function pictureOf(failure: unknown): PictureName {
   return status === 404 ? 'lost' : 'broken'
 }
 
-export function Outline({ height }: { readonly height: number }) {
+interface OutlineProps {
+  readonly height: number
+  /** What comes is exactly as tall, so that the rest of the page can be shown. */
+  readonly exact?: boolean
+}
+
+export function Outline({ height, exact = false }: OutlineProps) {
+  const place = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => (exact || place.current === null ? undefined : holdBack(place.current)), [exact])
   return (
-    <Stack gap="sm" role="status" aria-label={t('common.loading')} data-outline>
+    <Stack gap="sm" role="status" aria-label={t('common.loading')} ref={place}>
       <Skeleton height={Math.min(height, 44)} radius="md" />
       {height > 60 && <Skeleton height={height - 56} radius="md" />}
     </Stack>
   )
+}
+
+/** How many outlines each part of a page has. */
+const waiting = new WeakMap<Element, number>()
+
+/**
+ * Marks the parts of the page in which something loads, so that the layout hides what follows them; returns how to take
+ * it back. A `:has()` in the style sheet would cost a minute where an answer has ten thousand lines.
+ */
+function holdBack(place: Element): () => void {
+  const parts: Element[] = []
+  for (let part: Element | null = place; part !== null; part = part.parentElement)
+    if (part.parentElement?.matches('.page, .halves') === true) parts.push(part)
+  const count = (by: number): void => {
+    for (const part of parts) {
+      const left = (waiting.get(part) ?? 0) + by
+      waiting.set(part, left)
+      part.toggleAttribute('data-waits', left > 0)
+    }
+  }
+  count(1)
+  return () => count(-1)
 }
 
 export interface EmptyProps {

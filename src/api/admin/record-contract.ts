@@ -1,3 +1,4 @@
+import { CSV_FORMATS, CSV_FORMATS_TEXT } from '../../base/csv.ts'
 import {
   flag,
   list,
@@ -60,7 +61,7 @@ export function recordRows<
   return Object.fromEntries(made) as unknown as RecordRows<P, A, R>
 }
 
-export const FileFormat = oneOf(['csv'], 'A file of all that is filtered, in place of a page.')
+export const FileFormat = oneOf(CSV_FORMATS, CSV_FORMATS_TEXT)
 
 export const PageQuery = object({
   limit: optional(whole('100 if absent.', { minimum: 1, maximum: 1_000 })),

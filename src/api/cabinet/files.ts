@@ -8,7 +8,8 @@ const FILES: Readonly<Record<string, CabinetFile>> = {
   log: {
     scope: 'usage:read',
     route: {
-      summary: 'The log as a spreadsheet, newest first, at most a million rows. Takes the filters of the log.',
+      summary:
+        'The log as a spreadsheet, newest first, at most a million rows. Takes the filters of the log, and `format=csv_semicolon` as lists do.',
       answer: { media: 'text/csv' },
       errors: ['invalid_input'],
     },

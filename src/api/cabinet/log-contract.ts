@@ -1,3 +1,4 @@
+import { CSV_FORMATS, CSV_FORMATS_TEXT } from '../../base/csv.ts'
 import { PAGE_DEPTH_MAX } from '../../base/query-parameters.ts'
 import { Refusal, REFUSAL_FILTERS } from '../records/refusals.ts'
 import {
@@ -23,7 +24,7 @@ import { STORY_FIELDS, StoryAttempt } from '../records/request-story-contract.ts
 import { REQUEST_TYPES } from '../../tables/model-types.ts'
 
 export const PAGE_SIZE = whole('50 if absent.', { minimum: 1, maximum: 300 })
-export const FileFormat = oneOf(['csv'], 'A file of all that is filtered, in place of a page.')
+export const FileFormat = oneOf(CSV_FORMATS, CSV_FORMATS_TEXT)
 export const CURSOR = text('`next_cursor` of the page before.')
 
 export function cursored<T>(items: Schema<T>) {

@@ -1,4 +1,4 @@
-import { wholeParameter } from '../../base/query-parameters.ts'
+import { choiceParameter, wholeParameter } from '../../base/query-parameters.ts'
 import type { AccountLogFilter } from '../../store/log/log-store.ts'
 import { viewFields, type GenerationRow, viewOf } from '../../ledger/generation-record.ts'
 import { readLogFilter } from '../../ledger/log-filters.ts'
@@ -10,7 +10,8 @@ import { cursorOf, type CabinetPorts, type Visit } from './ports.ts'
 import { isoTime, isoDay } from '../../base/time.ts'
 import type { HIJACKED } from '../../http/edge.ts'
 import { sendCsv } from '../../http/reply.ts'
-import { csvLine, type CsvValue } from '../../base/csv.ts'
+import { BYTE_ORDER_MARK, CSV_FORMATS, type CsvFormat, csvLine, type CsvValue } from '../../base/csv.ts'
+import { oneOf } from '../../base/schema.ts'
 import { ownValue } from '../../base/own-value.ts'
 
 const LIMIT_DEFAULT = 50
@@ -63,15 +64,20 @@ const COLUMNS: readonly string[] = viewFields('log')
 export async function logCsv(ports: CabinetPorts, { call, accountId }: Visit): Promise<typeof HIJACKED> {
   const filter = logFilter(call.query, accountId)
   const name = `tollgate-log-${isoDay(ports.clock.now())}.csv`
-  return sendCsv(call, name, linesOf(ports.store.log, filter))
+  const format = choiceParameter(call.query, 'format', oneOf(CSV_FORMATS)) ?? 'csv'
+  return sendCsv(call, name, linesOf(ports.store.log, filter, format))
 }
 
 /** Reads each page only after the client has taken the one before. */
-async function* linesOf(log: CabinetPorts['store']['log'], filter: AccountLogFilter): AsyncGenerator<string, void> {
+async function* linesOf(
+  log: CabinetPorts['store']['log'],
+  filter: AccountLogFilter,
+  format: CsvFormat,
+): AsyncGenerator<string, void> {
   let page = await log.page({ ...filter, beforeSeq: null, limit: PAGE_ROWS })
-  let head = csvLine(COLUMNS)
+  let head = BYTE_ORDER_MARK + csvLine(COLUMNS, format)
   for (let rows = page.data.length; ; rows += page.data.length) {
-    yield head + page.data.map((row) => csvLine(valuesOf(row))).join('')
+    yield head + page.data.map((row) => csvLine(valuesOf(row), format)).join('')
     head = ''
     if (page.nextSeq === null || rows >= ROWS_MAX) return
     page = await log.page({ ...filter, beforeSeq: page.nextSeq, limit: PAGE_ROWS })

@@ -1,4 +1,4 @@
-import { csvLine, type CsvValue } from '../../base/csv.ts'
+import { BYTE_ORDER_MARK, CSV_FORMATS, csvLine, type CsvFormat, type CsvValue } from '../../base/csv.ts'
 import { ownValue } from '../../base/own-value.ts'
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -12,15 +12,13 @@ import type { Page, PageRange } from '../../store/page.ts'
 
 /** Rows of one read, which takes some milliseconds. */
 const FILE_READ_ROWS = 300
-/** Without it, spreadsheets do not read a file as UTF-8. */
-const BYTE_ORDER_MARK = '\uFEFF'
 
 /** Only lists that take an offset have a cursor. */
 export interface ListRange extends PageRange {
   readonly cursor: string | null
 }
 
-const FileFormat = oneOf(['csv'])
+const FileFormat = oneOf(CSV_FORMATS)
 
 /** The rows of a page of a list, and where the next one begins. */
 export interface ListedRows {
@@ -67,13 +65,14 @@ export async function listReply<T extends ListedRows>(
 ): Promise<{ readonly status: 200; readonly body: T } | typeof HIJACKED> {
   assert(!('media' in answer), 'A list is JSON.')
   const { query } = call
-  if (choiceParameter(query, 'format', FileFormat) !== null) {
+  const format = choiceParameter(query, 'format', FileFormat)
+  if (format !== null) {
     const name = `tollgate-${key.split('/').at(-1)}-${isoDay(clock.now())}.csv`
     const range = { limit: FILE_READ_ROWS, offset: 0, uncounted: true }
     return sendCsv(
       call,
       name,
-      listLines(answer, (cursor) => read({ ...range, cursor })),
+      listLines(answer, (cursor) => read({ ...range, cursor }), format),
     )
   }
   const limit = wholeParameter(query, 'limit', 1, most) ?? usual
@@ -88,12 +87,23 @@ export async function listReply<T extends ListedRows>(
 export async function* listLines(
   answer: JsonSchema,
   read: (cursor: string | null) => Promise<ListedRows>,
+  format: CsvFormat = 'csv',
 ): AsyncGenerator<string, void> {
   const columns = fieldsOf(answer.properties?.['data']?.items ?? {}, '')
-  let head = BYTE_ORDER_MARK + csvLine(columns)
+  let head = BYTE_ORDER_MARK + csvLine(columns, format)
   for (let cursor: string | null = null; ;) {
     const { data, next_cursor: next = null }: ListedRows = await read(cursor)
-    yield head + data.map((row) => csvLine(columns.map((column) => cellOf(row, column)))).join('')
+    yield (
+      head +
+        data
+          .map((row) =>
+            csvLine(
+              columns.map((column) => cellOf(row, column)),
+              format,
+            ),
+          )
+          .join('')
+    )
     if (next === null) return
     head = ''
     cursor = next

@@ -15,6 +15,7 @@ import { type Choice, CompactChoice, FilterPanel, withChosen } from '../../parts
 import { useIsHere } from '../../parts/is-here.ts'
 import { useAsk, useFilters, useShown } from '../../parts/list-place.ts'
 import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
+import { csvFormat } from '../../parts/ListTools.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Why } from '../../parts/Refusals.tsx'
 import { format, t } from '../../parts/words.ts'
@@ -191,7 +192,7 @@ function LogRows({ query }: { readonly query: LogQuery }) {
       who={t('log.filter_key')}
       tools={tools}
       lines={lines}
-      file={`/cabinet/v1/log.csv?${queryText(query)}`}
+      file={`/cabinet/v1/log.csv?${queryText({ ...query, format: csvFormat() })}`}
       asked={asked}
       old={pages.isPlaceholderData}
       long={{
