@@ -1,7 +1,6 @@
 import { Button, Group, Text } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
-import clsx from 'clsx'
 import { useMemo, useSyncExternalStore } from 'react'
 import type { CsvValue } from '../../../src/base/csv.ts'
 import { PAGE_DEPTH_MAX } from '../../../src/base/query-parameters.ts'
@@ -22,8 +21,6 @@ const NOTHING: readonly string[] = []
 /** A page that the server returned. */
 interface ListPage {
   readonly total: number
-  /** Rows per page; absent = `PAGE_ROWS`. */
-  readonly size?: number
   readonly atLeast?: boolean
   /** Any page can be requested; absent = only the first ones. */
   readonly deep?: boolean
@@ -45,13 +42,10 @@ export interface DataListProps<Row> extends Omit<ListProps<Row>, 'dense' | 'orde
   readonly begun?: boolean
   /** Every row is printed. */
   readonly printed?: boolean
-  readonly denseAtFirst?: boolean
   /** The order until the user chooses one: the id of a column, after `-` for the largest first. */
   readonly sortAtFirst?: string
   /** Columns that are hidden until the user chooses them. */
   readonly hiddenAtFirst?: readonly string[]
-  /** `below` saves the height of a line. */
-  readonly tools?: 'above' | 'below'
 }
 
 /**
@@ -65,15 +59,13 @@ export function DataList<Row extends object>({
   prefix = '',
   begun = false,
   printed = false,
-  denseAtFirst = false,
   sortAtFirst,
   hiddenAtFirst = NOTHING,
-  tools = 'above',
   ...list
 }: DataListProps<Row>) {
   const { sort: wish, offset, go } = useListPlace(prefix)
   const sort = wish ?? sortAtFirst ?? null
-  const [choice, choose] = useListChoice(name, { hidden: hiddenAtFirst, dense: denseAtFirst })
+  const [choice, choose] = useListChoice(name, { hidden: hiddenAtFirst, dense: false })
   // Row components keep the same columns until one is hidden or shown. The first column names the row.
   const seen = useMemo(
     () => list.columns.filter(({ id }, index) => index === 0 || !choice.hidden.includes(id)),
@@ -94,35 +86,31 @@ export function DataList<Row extends object>({
   const first = page === undefined && offset >= total ? 0 : offset
   const isWhole = usePaper() && printed
   const rows = isPaged || isWhole ? ordered : ordered.slice(first, first + PAGE_ROWS)
-  const toolbar = rows.length > 0 && (
-    <ListTools
-      name={name}
-      columns={list.columns}
-      seen={seen}
-      rows={ordered}
-      choice={choice}
-      choose={choose}
-      order={order}
-      file={file}
-    />
-  )
   return (
     <div className={css.data}>
-      {tools === 'above' && toolbar}
+      {rows.length > 0 && (
+        <ListTools
+          name={name}
+          columns={list.columns}
+          seen={seen}
+          rows={ordered}
+          choice={choice}
+          choose={choose}
+          order={order}
+          file={file}
+        />
+      )}
       <List {...list} columns={seen} rows={rows} dense={choice.dense} order={order} />
-      {(!begun || tools === 'below') && (
-        <div className={clsx(css.below, 'off-paper')}>
-          {tools === 'below' && toolbar}
-          {!begun && (
-            <Pager
-              offset={first}
-              size={page?.size ?? PAGE_ROWS}
-              total={total}
-              go={(to) => go({ offset: to })}
-              atLeast={page?.atLeast ?? false}
-              deep={page === undefined || page.deep === true}
-            />
-          )}
+      {!begun && (
+        <div className={`${css.below} off-paper`}>
+          <Pager
+            offset={first}
+            size={PAGE_ROWS}
+            total={total}
+            go={(to) => go({ offset: to })}
+            atLeast={page?.atLeast ?? false}
+            deep={page === undefined || page.deep === true}
+          />
         </div>
       )}
     </div>

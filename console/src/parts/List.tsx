@@ -85,9 +85,6 @@ export interface ListProps<Row> {
   readonly rowId?: (row: Row) => string | number
   readonly empty: EmptyProps
   readonly dense?: boolean
-  /** The class of the table, instead of that of lists. */
-  readonly look?: string | undefined
-  readonly rowClass?: (row: Row) => string | undefined
   readonly order?: ListOrder
 }
 
@@ -108,17 +105,7 @@ export interface ListOrder {
  * A table; on a phone each row is a card. The first column names the row. It is for rows that are always few, or for
  * those of a form; for records that become many there is `DataList`.
  */
-export function List<Row>({
-  label,
-  columns,
-  rows,
-  rowId = idOf,
-  empty,
-  dense = false,
-  look = css.list,
-  rowClass,
-  order,
-}: ListProps<Row>) {
+export function List<Row>({ label, columns, rows, rowId = idOf, empty, dense = false, order }: ListProps<Row>) {
   const words = useReader()
   if (rows.length === 0)
     return (
@@ -128,7 +115,7 @@ export function List<Row>({
     )
   return (
     <div className={css.frame} role="region" aria-label={label} tabIndex={0}>
-      <table className={look} role="table" data-dense={dense}>
+      <table className={css.list} role="table" data-dense={dense}>
         <caption className="unseen">{label}</caption>
         <thead className={css.head} role="rowgroup">
           <tr role="row">
@@ -139,7 +126,7 @@ export function List<Row>({
         </thead>
         <tbody role="rowgroup">
           {rows.map((row) => (
-            <ListRow key={rowId(row)} row={row} columns={columns} look={rowClass?.(row)} words={words} />
+            <ListRow key={rowId(row)} row={row} columns={columns} words={words} />
           ))}
         </tbody>
       </table>
@@ -162,15 +149,14 @@ export function valueOf<Row>({ value, word }: Column<Row>): ((row: Row) => CsvVa
 interface ListRowProps<Row> {
   readonly row: Row
   readonly columns: readonly Column<Row>[]
-  readonly look: string | undefined
   /** The row is drawn again in others. */
   readonly words: Format
 }
 
 /** It is drawn again only when its record or the columns change, so a page with long lists keeps both the same. */
-const ListRow = memo(function ListRow<Row>({ row, columns, look }: ListRowProps<Row>) {
+const ListRow = memo(function ListRow<Row>({ row, columns }: ListRowProps<Row>) {
   return (
-    <tr role="row" className={look}>
+    <tr role="row">
       {columns.map((column, index) => (
         <td
           key={column.id}

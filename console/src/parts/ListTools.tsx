@@ -24,8 +24,8 @@ export interface ListToolsProps<Row> {
   readonly choose: (change: Partial<ListChoice>) => void
   /** Absent = the list has one order. */
   readonly order?: ListOrder
-  /** The address of the server's file; absent = all rows are here; null = another part of the page has the link. */
-  readonly file?: string | null | undefined
+  /** The address of the server's file; absent = all rows are here. */
+  readonly file?: string | undefined
 }
 
 /** What a reader chooses of a list. */
@@ -35,7 +35,7 @@ export type ListViewProps = Pick<ListToolsProps<never>, 'columns' | 'choice' | '
 export function ListTools<Row>(props: ListToolsProps<Row>) {
   return (
     <div className={clsx(css.tools, 'off-paper')}>
-      {props.file !== null && <CsvButton {...props} file={props.file} />}
+      <CsvButton {...props} file={props.file} />
       <ListView {...props} />
     </div>
   )

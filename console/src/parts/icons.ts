@@ -22,8 +22,6 @@ export { default as PaymentsIcon } from '@tabler/icons-react/dist/esm/icons/Icon
 export { default as BlocksIcon } from '@tabler/icons-react/dist/esm/icons/IconBan.mjs'
 export { default as NextIcon } from '@tabler/icons-react/dist/esm/icons/IconChevronDown.mjs'
 export { default as PreviousIcon } from '@tabler/icons-react/dist/esm/icons/IconChevronUp.mjs'
-export { default as PauseIcon } from '@tabler/icons-react/dist/esm/icons/IconPlayerPause.mjs'
-export { default as PlayIcon } from '@tabler/icons-react/dist/esm/icons/IconPlayerPlay.mjs'
 export { default as CopyIcon } from '@tabler/icons-react/dist/esm/icons/IconCopy.mjs'
 export { default as CheckIcon } from '@tabler/icons-react/dist/esm/icons/IconCheck.mjs'
 export { default as LightIcon } from '@tabler/icons-react/dist/esm/icons/IconSun.mjs'
