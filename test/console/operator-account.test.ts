@@ -258,10 +258,7 @@ for (const { language, dark } of LOOKS) {
       const letter = page.getByRole('region', { name: t('letter.open') })
       await letter.getByText(theirs('letter.hello')).waitFor()
       assert.ok((await letter.innerText()).includes(charge))
-      await page
-        .locator('[data-dialog=letter]')
-        .getByRole('button', { name: t('common.close') })
-        .click()
+      await page.keyboard.press('Escape')
       await letter.waitFor({ state: 'detached' })
       await page.getByRole('button', { name: t('credit.open') }).click()
       const dialog = page.locator('[data-dialog=credit]')

@@ -79,7 +79,8 @@ export function Log({ story, ...rows }: LogProps) {
       <Drawer
         {...dialogName('request')}
         opened={opened !== null}
-        onClose={() => change({ request: null })}
+        // The Escape key closes only the dialog that is open over it.
+        onClose={() => document.querySelectorAll('[role=dialog]').length === 1 && change({ request: null })}
         position="right"
         size={720}
         padding="lg"
