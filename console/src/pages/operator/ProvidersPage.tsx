@@ -26,6 +26,7 @@ import { SignInFields } from './SignInFields.tsx'
 import { CATALOG_RENEWS, Compared } from './catalog-edit.tsx'
 import { Marked } from './connect/ProviderMark.tsx'
 import { TrialResult } from './connect/TrialResult.tsx'
+import { healthWord } from './health-word.ts'
 import { QuirkFields } from './QuirkFields.tsx'
 import {
   parsedDialect,
@@ -91,10 +92,10 @@ export function ProvidersPage() {
               {
                 id: 'health',
                 title: t('keys.state'),
-                word: ({ all, paused }) => {
+                word: ({ all, paused, errors }) => {
                   if (all === 0) return ['quiet', t('providers.unused')]
                   return paused === 0
-                    ? ['good', t('health.healthy')]
+                    ? healthWord('healthy', errors)
                     : ['warn', t('overview.paused_of', { paused, all })]
                 },
               },
