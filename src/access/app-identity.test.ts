@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { appIdentity } from './app-identity.ts'
+import { appIdentity, PLAYGROUND } from './app-identity.ts'
 
 /** A header's UTF-8 bytes in the form in which Node passes them on. */
 function raw(text: string): string {
@@ -36,4 +36,10 @@ test('D-11.1: titles by precedence, in UTF-8, latin-1 or percent-encoding, witho
     [raw('😀'.repeat(70)), '😀'.repeat(64)],
   ]
   for (const [header, title] of table) assert.equal(appIdentity({ 'x-title': header }).appTitle, title, header)
+})
+
+test('the playground is one app by its name, whatever its page sends', () => {
+  const headers = { referer: 'https://gate.example/playground', 'x-title': 'Notes' }
+  assert.deepEqual(appIdentity(headers, '/cabinet/v1/playground/chat/completions'), PLAYGROUND)
+  assert.deepEqual(appIdentity(headers, '/v1/chat/completions'), { appUrl: 'https://gate.example', appTitle: 'Notes' })
 })

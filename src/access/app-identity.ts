@@ -13,9 +13,15 @@ export interface AppIdentity {
   readonly appTitle: string | null
 }
 
+/** The console's own playground, whose pages have the address of the service. */
+export const PLAYGROUND: AppIdentity = Object.freeze({ appUrl: null, appTitle: 'Playground' })
+export const PLAYGROUND_PATH = '/cabinet/v1/playground/'
+
 const NOBODY: AppIdentity = Object.freeze({ appUrl: null, appTitle: null })
 
-export function appIdentity(headers: IncomingHttpHeaders): AppIdentity {
+/** `path` is that of the request: the header that a browser sends from the console is no name of an app. */
+export function appIdentity(headers: IncomingHttpHeaders, path = ''): AppIdentity {
+  if (path.startsWith(PLAYGROUND_PATH)) return PLAYGROUND
   const url = first(headers['http-referer']) ?? first(headers.referer)
   const title = first(headers['x-tollgate-title']) ?? first(headers['x-openrouter-title']) ?? first(headers['x-title'])
   if (url === undefined && title === undefined) return NOBODY

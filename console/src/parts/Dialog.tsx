@@ -1,6 +1,6 @@
 import { Alert, Button, type ButtonProps, Modal, type ModalProps, Stack, Text } from '@mantine/core'
 import { modals } from '@mantine/modals'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useLayoutEffect, useRef, useState } from 'react'
 import { CopyBlock } from './Copy.tsx'
 import { PlusIcon } from './icons.ts'
 import { t } from './words.ts'
@@ -49,8 +49,35 @@ export function Dialog<Shown>({
       {...dialogName(name)}
       {...props}
     >
-      {isOpen && (typeof children === 'function' ? children(of) : children)}
+      {isOpen && <Focused>{typeof children === 'function' ? children(of) : children}</Focused>}
     </Modal>
+  )
+}
+
+const FIELDS = 'input:not([type=hidden]):enabled, textarea:enabled, select:enabled'
+
+/** The focus of a dialog begins at its first field, or its first button, and not at the one that closes it. */
+function Focused({ children }: { readonly children: ReactNode }) {
+  const body = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => {
+    const { current } = body
+    if (current === null || current.querySelector('[data-autofocus]') !== null) return undefined
+    const first = current.querySelector(FIELDS) ?? current.querySelector('button:enabled, a[href]') ?? current
+    first.setAttribute('data-autofocus', '')
+    // A form that is loaded later takes the focus if nothing else has it.
+    const watch = new MutationObserver(() => {
+      const field = current.querySelector<HTMLElement>(FIELDS)
+      if (field === null) return
+      watch.disconnect()
+      if (document.activeElement === current) field.focus()
+    })
+    if (first === current) watch.observe(current, { childList: true, subtree: true })
+    return () => watch.disconnect()
+  }, [])
+  return (
+    <div ref={body} tabIndex={-1} className="focused">
+      {children}
+    </div>
   )
 }
 
@@ -92,6 +119,8 @@ export interface Question {
   readonly onConfirm: () => void
 }
 
+const FOCUSED = { 'data-autofocus': true }
+
 /** Asks before something that cannot be taken back. */
 export function confirm({ name, title, text, act, harmful = true, onConfirm }: Question): void {
   modals.openConfirmModal({
@@ -99,7 +128,9 @@ export function confirm({ name, title, text, act, harmful = true, onConfirm }: Q
     title,
     children: <Text size="sm">{text}</Text>,
     labels: { confirm: act ?? t('common.delete'), cancel: t('common.cancel') },
-    confirmProps: harmful ? { color: 'red.8' } : {},
+    // Enter must not do harm.
+    confirmProps: harmful ? { color: 'red.8' } : FOCUSED,
+    cancelProps: harmful ? FOCUSED : {},
     onConfirm,
   })
 }

@@ -25,7 +25,6 @@ export function OpenedListView({ columns, choice, choose, order }: ListViewProps
                 {hideable.map(({ id, title }) => (
                   <Checkbox
                     key={id}
-                    size="xs"
                     label={title}
                     checked={!choice.hidden.includes(id)}
                     onChange={({ currentTarget: { checked } }) =>

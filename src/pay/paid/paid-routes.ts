@@ -11,7 +11,7 @@ import { payerOf, type IdempotentCalls, NOT_KEPT } from '../idempotency/idempote
 import { sessionOf } from '../../protocols/ports/client-call.ts'
 import type { KeptRequest, PaidKind } from '../paid-room.ts'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import { appIdentity } from '../../access/app-identity.ts'
+import { appIdentity, PLAYGROUND_PATH } from '../../access/app-identity.ts'
 import { breakConnection } from '../../http/slow-readers.ts'
 import type { ClientStream } from '../relay/client-end.ts'
 import type { Generation } from '../relay/generation.ts'
@@ -72,7 +72,7 @@ export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly 
     )
     .map(({ turns: _turns, scope: _scope, ...route }) => ({
       ...route,
-      path: route.path.replace(/^\/v1\//, '/cabinet/v1/playground/'),
+      path: route.path.replace(/^\/v1\//, PLAYGROUND_PATH),
       plane: 'playground',
     }))
 }
@@ -150,7 +150,7 @@ export async function answerPaid(
 ): Promise<Reply | typeof HIJACKED> {
   const { response } = call
   const principal = payerOf(call)
-  const { appUrl, appTitle } = appIdentity(call.request.headers)
+  const { appUrl, appTitle } = appIdentity(call.request.headers, call.request.url)
   const keeper = keeperOf()
   const generation = await ports.relay.admit({
     keeper,

@@ -94,7 +94,13 @@ function created(
       call,
       await videos.create(
         principal,
-        { ...(id === null ? {} : { id }), request, requestId, arrivedAtMs, ...appIdentity(call.request.headers) },
+        {
+          ...(id === null ? {} : { id }),
+          request,
+          requestId,
+          arrivedAtMs,
+          ...appIdentity(call.request.headers, call.request.url),
+        },
         address,
       ),
     )

@@ -27,6 +27,8 @@ const skip = browserSkip()
 const SOURCE = join(import.meta.dirname, '../../../console/src')
 const HEIGHT = 720
 const PHONE_WIDTH = 390
+const ON_CLOSE = "document.activeElement?.matches('.mantine-Modal-close') === true"
+
 /** A page without dialogs. */
 const BETWEEN = '/settings'
 const LOOKS: readonly VisitorOptions[] = oneOf(3, [
@@ -196,6 +198,7 @@ for (const look of LOOKS)
           await guest.settled()
           const found = [
             ...(await fits(page, dialog)),
+            ...((await page.evaluate<boolean>(ON_CLOSE)) ? ['the focus is on the button that closes it'] : []),
             ...(await seriousFindings(page)),
             ...(await namelessControls(page)),
             ...guest.troubles.splice(0),

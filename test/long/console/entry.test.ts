@@ -263,7 +263,9 @@ for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
     await page.getByText(t('check.guessable')).waitFor()
     await page.getByRole('textbox', { name: t('entry.password') }).fill(PASSWORD)
     await page.getByRole('button', { name: t('entry.setup_submit') }).click()
-    await page.getByRole('heading', { level: 1, name: t('nav.security') }).waitFor()
+    // Set-up ends at the first page, which says what comes next.
+    await page.waitForURL(`${fresh.url}/operator`)
+    await page.getByRole('heading', { level: 1, name: t('nav.home') }).waitFor()
     await guest.follow('/operator/accounts')
     await page.getByRole('heading', { level: 1, name: t('nav.accounts') }).waitFor()
     await signOut(page, t)

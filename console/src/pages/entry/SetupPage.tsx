@@ -41,14 +41,14 @@ interface SetupProps {
   readonly answer: Answer<'POST /cabinet/v1/setup/check'>
 }
 
-/** Sets the user up and signs them in. A new administrator goes on to two-step sign-in, which they must turn on. */
+/** Sets the user up and signs them in. Their first page says what comes next, such as two-step sign-in. */
 function SetupForm({ token, answer }: SetupProps) {
   const client = useQueryClient()
   const navigate = useNavigate()
   const form = useCall('POST /cabinet/v1/setup', {
     done: (state) => {
       startSession(client, state)
-      void navigate({ to: ['password', 'sign_up'].includes(answer.purpose) ? '/' : '/security', replace: true })
+      void navigate({ to: state.profile?.role === 'admin' ? '/operator' : '/', replace: true })
     },
     first: { email: answer.email ?? '', password: '', code: '' },
     check: { password: usePasswordCheck() },
