@@ -159,33 +159,46 @@ for (const { language, dark } of LOOKS) {
     await tollgate.admin('DELETE', '/admin/v1/providers/north')
   })
 
-  test(`a bill is compared with the log, and charges are computed again (${language}, ${dark})`, { skip }, async () => {
-    const guest = await visitor(browser, tollgate.url, { language, dark })
-    const { page } = guest
-    await enter(guest.context, tollgate, owner)
-    await page.goto(`${tollgate.url}/operator/bills`)
-    await page.getByRole('combobox', { name: t('log.filter_provider') }).click()
-    await page.getByRole('option', { name: 'sandbox' }).click()
-    await page.locator('input[type=file]').setInputFiles({
-      name: 'bill.csv',
-      mimeType: 'text/csv',
-      buffer: Buffer.from('day,model,amount,currency\n2026-01-31,chat,12.50,RUB\n'),
-    })
-    await page.getByText('bill.csv').waitFor()
-    await page.getByRole('button', { name: t('bills.run') }).click()
-    await page.getByText(t('bills.verdict_not_ours')).waitFor()
-    const file = await page.request.get(
-      `${tollgate.url}${await page.getByRole('link', { name: t('bills.save') }).getAttribute('href')}`,
-    )
-    assert.equal(file.status(), 200)
-    const problems = [...(await findings(page, language))]
-    await page.goto(`${tollgate.url}/operator/audit`)
-    await page.getByRole('button', { name: t('audit.replay_run') }).click()
-    await page.getByText(t('audit.replay_ok')).waitFor()
-    problems.push(...(await findings(page, language)))
-    assert.deepEqual([...problems, ...guest.troubles], [])
-    await guest.close()
-  })
+  test(
+    `a bill is compared, a draft of the catalogue is kept, charges are computed again (${language}, ${dark})`,
+    { skip },
+    async () => {
+      const guest = await visitor(browser, tollgate.url, { language, dark })
+      const { page } = guest
+      await enter(guest.context, tollgate, owner)
+      await page.goto(`${tollgate.url}/operator/bills`)
+      await page.getByRole('combobox', { name: t('log.filter_provider') }).click()
+      await page.getByRole('option', { name: 'sandbox' }).click()
+      await page.locator('input[type=file]').setInputFiles({
+        name: 'bill.csv',
+        mimeType: 'text/csv',
+        buffer: Buffer.from('day,model,amount,currency\n2026-01-31,chat,12.50,RUB\n'),
+      })
+      await page.getByText('bill.csv').waitFor()
+      await page.getByRole('button', { name: t('bills.run') }).click()
+      await page.getByText(t('bills.verdict_not_ours')).waitFor()
+      const file = await page.request.get(
+        `${tollgate.url}${await page.getByRole('link', { name: t('bills.save') }).getAttribute('href')}`,
+      )
+      assert.equal(file.status(), 200)
+      const problems = [...(await findings(page, language))]
+      await page.goto(`${tollgate.url}/operator/catalog`)
+      const document = page.getByRole('textbox', { name: t('catalog.document') })
+      await document.fill('{ "mine": 1 }')
+      await page.getByRole('link', { name: t('nav.health') }).click()
+      await page.waitForURL(/\/operator\/health$/)
+      await page.goBack()
+      assert.equal(await document.inputValue(), '{ "mine": 1 }')
+      await page.getByRole('button', { name: t('catalog.discard') }).click()
+      assert.match(await document.inputValue(), /"providers"/)
+      await page.goto(`${tollgate.url}/operator/audit`)
+      await page.getByRole('button', { name: t('audit.replay_run') }).click()
+      await page.getByText(t('audit.replay_ok')).waitFor()
+      problems.push(...(await findings(page, language)))
+      assert.deepEqual([...problems, ...guest.troubles], [])
+      await guest.close()
+    },
+  )
 
   test(`settings are in groups that are saved alone, in units of people (${language}, ${dark})`, { skip }, async () => {
     const guest = await visitor(browser, tollgate.url, { language, dark })

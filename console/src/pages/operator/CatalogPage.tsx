@@ -86,7 +86,7 @@ function Editor({ document, known }: EditorProps) {
     done: () => setText(null),
   })
   const written = parsed(text)
-  const change = (value: string): void => {
+  const change = (value: string | null): void => {
     setText(value)
     look.reset()
   }
@@ -96,6 +96,9 @@ function Editor({ document, known }: EditorProps) {
       lead={t('catalog.document_lead')}
       actions={
         <Group gap="xs">
+          {typed !== null && (
+            <Press variant="subtle" size="xs" onClick={() => change(null)} text={t('catalog.discard')} />
+          )}
           <FileButton accept="application/json,.json" onChange={(file) => void file?.text().then(change)}>
             {(props) => <Press {...props} variant="default" size="xs" text={t('catalog.open')} />}
           </FileButton>
