@@ -19,8 +19,19 @@ import { responsesContract } from './responses-contract.ts'
 import { twoNodeContract } from './two-nodes.ts'
 import { wordsContract } from './words-contract.ts'
 
-/** Tables that none of these contracts writes to: of migrations, of the books' key, and sums that wait for nobody. */
-const UNWRITTEN = ['book', 'booked_later', 'entry_mark', 'management_key', 'schema_version', 'statement_month']
+/**
+ * Tables that none of these contracts writes to: of migrations (`search_fill`: how far an older store is read), of the
+ * books' key, and sums that wait for nobody.
+ */
+const UNWRITTEN = [
+  'book',
+  'booked_later',
+  'entry_mark',
+  'management_key',
+  'schema_version',
+  'search_fill',
+  'statement_month',
+]
 
 const server: Postgres | null = await startPostgres()
 

@@ -13,6 +13,8 @@ const CONFLICTS: Readonly<Record<string, readonly string[]>> = {
   ShareRowExclusiveLock: ['RowExclusiveLock', 'ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock'],
   ExclusiveLock: ['RowShareLock', 'RowExclusiveLock', 'ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock'],
 }
+/** Databases that are looked at at once. */
+const OBSERVERS_MAX = 20
 /** Times that one course of a transaction is looked at. */
 const LOOKS = 4
 const DDL = /^\s*(?:CREATE|ALTER|DROP|TRUNCATE)\b/i
@@ -181,6 +183,12 @@ export class LockWatch {
       return observer
     })()
     this.#observers.set(database, opened)
+    // The tests use their databases one after another, and the server has room for a hundred connections.
+    const [[name, oldest] = ['', null]] = this.#observers
+    if (oldest !== null && this.#observers.size > OBSERVERS_MAX) {
+      this.#observers.delete(name)
+      void oldest.then((observer) => observer.end()).catch(() => undefined)
+    }
     return opened
   }
 }
