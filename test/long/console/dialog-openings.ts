@@ -107,7 +107,7 @@ const editModel = press('common.edit')
 /** Every dialog of the console. */
 export const OPENINGS: readonly Opening[] = [
   { name: 'menu', who: 'owner', path: at('/settings'), onPhones: true, open: openMenu },
-  { name: 'find', who: 'owner', path: at('/settings'), open: (page) => page.keyboard.press('Control+k') },
+  { name: 'find', who: 'owner', path: at('/security'), open: (page) => page.keyboard.press('Control+k') },
   { name: 'key', who: 'owner', path: at('/keys'), open: press('keys.create') },
   { name: 'key', what: 'one that is there', who: 'owner', path: at('/keys'), open: ofKey('common.edit') },
   {
@@ -155,8 +155,8 @@ export const OPENINGS: readonly Opening[] = [
     open: press('keys.management_delete', { name: 'deploy' }),
   },
   { name: 'call', who: 'owner', path: at('/playground'), open: press('play.call') },
-  { name: 'talks', who: 'owner', path: at('/playground'), open: press('play.kept') },
   { name: 'comparison', who: 'owner', path: at('/models?query=sandbox'), open: compareModels },
+  { name: 'talks', who: 'owner', path: at('/playground'), open: press('play.kept') },
   { name: 'receiver', who: 'owner', path: at('/notices'), open: addReceiver },
   {
     name: 'receiver-code',
