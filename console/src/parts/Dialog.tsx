@@ -142,6 +142,6 @@ export function ask({
   content,
   onClose,
 }: Pick<Question, 'name' | 'title'> & { readonly content: ReactNode; readonly onClose: () => void }): () => void {
-  const id = modals.open({ ...dialogName(name), title, children: content, onClose })
+  const id = modals.open({ ...dialogName(name), title, children: <Focused>{content}</Focused>, onClose })
   return () => modals.close(id)
 }
