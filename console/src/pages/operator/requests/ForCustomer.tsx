@@ -66,7 +66,6 @@ function CreditForm({ story, close }: { readonly story: GenerationStory; readonl
             label={t('ledger.reason')}
             description={t('accounts.reason_hint')}
             required
-            maxLength={500}
             data-autofocus
             {...form.field('reason')}
           />
