@@ -201,7 +201,7 @@ const ACCOUNT = {
   account_deactivated: {
     status: 403,
     when: 'the operator has deactivated the account',
-    label: { en: 'The account is deactivated', ru: 'Счёт отключён' },
+    label: { en: 'The account is deactivated', ru: 'Аккаунт отключён' },
   },
   key_deactivated: {
     status: 403,
@@ -211,7 +211,7 @@ const ACCOUNT = {
   api_locked: {
     status: 403,
     when: 'the operator has locked API access of the account',
-    label: { en: 'The API is locked for this account', ru: 'API для этого счёта заблокирован' },
+    label: { en: 'The API is locked for this account', ru: 'API для этого аккаунта заблокирован' },
   },
   access_denied: {
     status: 403,
