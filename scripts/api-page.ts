@@ -1,7 +1,7 @@
 import { errorTypeOf } from '../src/base/errors.ts'
 import { PUBLIC_ROUTES } from '../src/api/reference/public-routes.ts'
 import { ownErrorsOf } from '../src/api/reference/route-table.ts'
-import { SCHEMA_NAMES } from '../src/api/reference/schema-names.ts'
+import { SCHEMA_NAMES } from '../src/api/reference/openapi.ts'
 import type { JsonSchema } from '../src/base/schema.ts'
 import type { WireRoute } from '../src/base/wire-route.ts'
 import { rulesText, typeText } from './schema-text.ts'

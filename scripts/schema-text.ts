@@ -1,4 +1,4 @@
-import { SCHEMA_NAMES } from '../src/api/reference/schema-names.ts'
+import { SCHEMA_NAMES } from '../src/api/reference/openapi.ts'
 import type { JsonSchema } from '../src/base/schema.ts'
 
 /** The type of a field in words. null in a request means absent (wire.md D-0.3), so it is left out there. */

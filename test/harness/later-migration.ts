@@ -1,4 +1,4 @@
-import { LATER, type Migration } from '../../src/store/later-migrations.ts'
+import { LATER, type Migration } from '../../src/store/migrations.ts'
 import { migrate } from '../../src/store/migrations.ts'
 import { PostgresDatabase } from '../../src/store/postgres/database.ts'
 

@@ -3,7 +3,6 @@ import type { Principal } from '../../access/principal.ts'
 import type { Route } from '../../http/edge.ts'
 import type { AdminWireRoute } from './admin-route.ts'
 import { accountNoticeRoutes, noticeAdminRoutes } from './notices.ts'
-import { peopleAdminRoutes } from './account-people.ts'
 import { accountAdminRoutes, keyAdminRoutes } from './accounts.ts'
 import { groupAdminRoutes } from './account-groups.ts'
 import { catalogAdminRoutes, priceAdminRoutes } from './catalog.ts'
@@ -16,7 +15,7 @@ import { proofAdminRoutes } from './proof.ts'
 import { reconciliationAdminRoutes } from './reconciliation/routes.ts'
 import { focusAdminRoutes } from '../focus/routes.ts'
 import { tokenAdminRoutes } from './tokens.ts'
-import { userAdminRoutes } from './users.ts'
+import { peopleAdminRoutes, userAdminRoutes } from './users.ts'
 
 /** Every route of `/admin/v1` (operator.md 4). */
 export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonly Route<Principal>[] {

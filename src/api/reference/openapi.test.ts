@@ -3,7 +3,7 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { JsonSchema } from '../../base/schema.ts'
-import { SCHEMA_NAMES } from './schema-names.ts'
+import { SCHEMA_NAMES } from './openapi.ts'
 
 const SRC = join(import.meta.dirname, '../..')
 /** The files that describe the records of the wire. */
