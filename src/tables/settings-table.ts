@@ -31,7 +31,7 @@ export const SETTING_GROUPS = {
 
 export type NumberFields = Readonly<Record<string, NumberField>>
 
-/** What a text may be besides empty, which is none. */
+/** What a text may be; empty = none. */
 export type TextForm = 'text' | 'link' | 'picture'
 
 interface TextField {
@@ -47,8 +47,8 @@ export type TextFields = Readonly<Record<string, TextField>>
 /** Linear, and none lets a script into a page. */
 export const TEXT_FORMS: Readonly<Record<TextForm, RegExp>> = {
   text: /^/,
-  link: /^(?:https?:\/\/|mailto:)\S+$/,
-  picture: /^data:image\/(?:svg\+xml|png|jpeg|webp);base64,[\w+/]+={0,2}$/,
+  link: /^(?:(?:https?:\/\/|mailto:)\S+)?$/,
+  picture: /^(?:data:image\/(?:svg\+xml|png|jpeg|webp);base64,[\w+/]+={0,2})?$/,
 }
 
 export type SettingRow = {

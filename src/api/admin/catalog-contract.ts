@@ -33,6 +33,8 @@ import {
   type SettingName,
   type SettingRow,
   type SettingValue,
+  type TextForm,
+  TEXT_FORMS,
 } from '../../tables/settings-table.ts'
 
 /**
@@ -282,6 +284,12 @@ const PLAIN_SETTINGS = Object.fromEntries(
   // The cast is true because each schema is made from the row that gives this type.
 ) as { readonly [N in SettingName]: Schema<SettingValue<N>> }
 
+function textSchema(form: TextForm, description: string, maxLength: number): Schema<string> {
+  return form === 'text'
+    ? narrowed<string>({ ...NAME, description, maxLength })
+    : text(description, { maxLength, pattern: TEXT_FORMS[form].source })
+}
+
 function settingSchema(row: SettingRow): Schema<unknown> {
   switch (row.kind) {
     case 'numbers':
@@ -301,7 +309,7 @@ function settingSchema(row: SettingRow): Schema<unknown> {
         Object.fromEntries(
           Object.entries(row.fields).map(([name, { most, form, label }]) => [
             name,
-            optional(text(`${label.en}.${FORM_NOTES[form]}`, { maxLength: most })),
+            maybe(textSchema(form, `${label.en}.${FORM_NOTES[form]}`, most)),
           ]),
         ),
       )
@@ -397,7 +405,10 @@ export const PRICE_ROUTES = {
     scope: 'catalog:write',
     summary:
       'Approves or rejects changes that wait, those of a provider as one price version; unknown ids are skipped.',
-    body: body({ ids: list(text(), '', { minItems: 1, maxItems: 1_000 }), decision: oneOf(['approve', 'reject']) }),
+    body: body({
+      ids: list(text('', { minLength: 1, pattern: '\\S' }), '', { minItems: 1, maxItems: 1_000 }),
+      decision: oneOf(['approve', 'reject']),
+    }),
     answer: object({
       decided: whole(),
       overtaken: list(PriceChange, 'Decided by another person meanwhile, or of a price that was changed.'),
