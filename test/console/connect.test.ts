@@ -13,10 +13,11 @@ import {
   texts,
   tollgate,
 } from '../harness/console-world.ts'
+import { lasting } from '../harness/lasting.ts'
 import { startModelLister } from '../harness/model-lister.ts'
 import { findings } from '../harness/page-findings.ts'
 import { listen } from '../harness/scripted-upstream.ts'
-import { startTollgate } from '../harness/server.ts'
+import { startTollgate, type Tollgate } from '../harness/server.ts'
 
 /** From a fresh service to models that can be sold, without a page to leave and without a lost word. */
 
@@ -26,28 +27,27 @@ const bank = await listen((response) => {
     `<Valute ID="R0"><CharCode>${code}</CharCode><Nominal>1</Nominal><Value>${value}</Value></Valute>`
   response.writeHead(200).end(`<ValCurs Date="27.11.2026">${entry('USD', '90,5000')}${entry('EUR', '110,0')}</ValCurs>`)
 })
-const skip = await serveConsole(() =>
+const start = (): Promise<Tollgate> =>
   startTollgate({
     env: { TOLLGATE_LOG_LEVEL: 'error', ALLOW_PRIVATE_UPSTREAMS: 'true', TOLLGATE_CBR_URL: `${bank.url}/` },
-  }),
-)
+  })
+const skip = await serveConsole(start)
 const north = await startModelLister(KEY, [{ id: 'gpt-4o-mini' }])
 const LONG = `vendor/${'long-name-'.repeat(15)}end`
 const own = await startModelLister(KEY, [{ id: 'gpt-5.5' }, { id: LONG }])
 const owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
-
-async function rates(): Promise<Readonly<Record<string, unknown>>> {
-  return (await tollgate.admin('GET', '/admin/v1/settings')).body.rates
-}
+await tollgate.admin('PATCH', '/admin/v1/settings', { rates: { USD: 90.5 } })
 
 for (const { language, dark } of LOOKS) {
   const t = texts(language)
 
   test(`rates by one switch beside the models that need them (${language}, ${dark})`, { skip }, async () => {
-    const guest = await visitor(browser, tollgate.url, { language, dark })
+    // No route takes a rate away, so only a new service has none.
+    const fresh = await lasting(start())
+    const guest = await visitor(browser, fresh.url, { language, dark })
     const { page } = guest
-    await enter(guest.context, tollgate, owner)
-    await page.goto(`${tollgate.url}/operator/providers/connect`)
+    await enter(guest.context, fresh, await promote(fresh, await signUp(fresh, 'root@example.com')))
+    await page.goto(`${fresh.url}/operator/providers/connect`)
     await page.getByRole('button', { name: /^OpenAI/ }).click()
     await page.getByLabel(t('providers.address')).fill(north.url)
     await page.getByLabel(t('providers.key'), { exact: true }).fill(KEY)
@@ -65,12 +65,14 @@ for (const { language, dark } of LOOKS) {
     const problems = [...(await findings(page, language))]
     await page.getByRole('switch', { name: t('rates.fetched') }).click()
     await missing.waitFor({ state: 'detached' })
-    assert.deepEqual(await rates(), { source: 'cbr', USD: 90.5, EUR: 110 })
+    assert.deepEqual((await fresh.admin('GET', '/admin/v1/settings')).body.rates, {
+      source: 'cbr',
+      USD: 90.5,
+      EUR: 110,
+    })
     await row.getByText('13,58').or(row.getByText('13.58')).waitFor()
     assert.deepEqual([...problems, ...guest.troubles], [])
     await guest.close()
-    // A rate that a person gives ends the feed; no route takes a rate away, so it is the test of the last look.
-    await tollgate.admin('PATCH', '/admin/v1/settings', { rates: {} })
   })
 
   test(`a guess is one, no id is cut, known prices are offered (${language}, ${dark})`, { skip }, async () => {
