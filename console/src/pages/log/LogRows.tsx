@@ -63,6 +63,10 @@ export interface LogRowsProps {
 
 /** The rows of the log: one line each, which is a link that opens its request. */
 export function LogRows(props: LogRowsProps) {
+  return props.lines.length === 0 ? <div className={css.tools}>{props.tools}</div> : <Table {...props} />
+}
+
+function Table(props: LogRowsProps) {
   const { name, label, lines, who, tools, file, asked, old = false, long, opened, open, addressOf } = props
   const reader = useReader()
   const [choice, choose] = useListChoice(name, { hidden: HIDDEN, dense: true })

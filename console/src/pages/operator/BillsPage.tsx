@@ -7,6 +7,7 @@ import { Can } from '../../parts/Can.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { RangeFields, useRange } from '../../parts/DayField.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
+import { Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { Press, Said } from '../../parts/cells.tsx'
@@ -30,6 +31,14 @@ export function BillsPage() {
 
 function Reconciliation() {
   const catalog = useRead('GET /admin/v1/catalog', {})
+  return (
+    <Loaded of={catalog} height={280}>
+      {({ providers }) => <Comparison providers={Object.keys(providers ?? {})} />}
+    </Loaded>
+  )
+}
+
+function Comparison({ providers }: { readonly providers: readonly string[] }) {
   const [file, setFile] = useState<string | null>(null)
   const { answer, ...form } = useCall('POST /admin/v1/reconciliations', {
     first: { provider: '', csv: '', tolerance: '1', currency: '' },
@@ -44,13 +53,7 @@ function Reconciliation() {
       <Section boxed title={t('bills.compare')} lead={t('bills.compare_lead')}>
         <Form of={form} act={t('bills.run')}>
           <div className="fields">
-            <Select
-              label={t('log.filter_provider')}
-              required
-              searchable
-              data={Object.keys(catalog.data?.providers ?? {})}
-              {...form.field('provider')}
-            />
+            <Select label={t('log.filter_provider')} required searchable data={providers} {...form.field('provider')} />
             <NumberField
               label={t('bills.tolerance')}
               unit="%"
