@@ -25,7 +25,12 @@ export function MonthTiles({ account: { id, available } }: { readonly account: A
   const { service } = useSession()
   const isOpen = useCan()('GET /admin/v1/usage')
   const usage = useRead('GET /admin/v1/usage', { query: { group_by: 'day', account: id } }, { enabled: isOpen })
-  if (usage.data === undefined) return null
+  if (!isOpen) return null
+  // As many tiles as will be there, so that nothing below them moves.
+  if (usage.data === undefined)
+    return (['home.month', 'accounts.margin', 'accounts.lasts'] as const).map((label) => (
+      <Tile key={label} label={t(label)} value="…" note="…" />
+    ))
   const days = usage.data.data
   const sum = (field: 'revenue' | 'margin'): number => days.reduce((all, row) => all + row[field], 0)
   const now = today(service.service_timezone)
@@ -39,7 +44,7 @@ export function MonthTiles({ account: { id, available } }: { readonly account: A
       <Tile
         label={t('accounts.margin')}
         money={margin}
-        {...(spent === 0 ? {} : { note: t('accounts.of_spent', { share: format.percent(margin / spent) }) })}
+        note={spent === 0 ? '–' : t('accounts.of_spent', { share: format.percent(margin / spent) })}
       />
       <Tile
         label={t('accounts.lasts')}
@@ -85,13 +90,19 @@ function Belongings({ account }: { readonly account: Account }) {
       items={[
         [
           t('nav.people'),
-          people.data === undefined ? null : (
+          people.data === undefined ? (
+            seesPeople ? (
+              '…'
+            ) : null
+          ) : (
             <Link {...accountAt(account.id, 'people')}>{who.length === 0 ? t('access.none') : who.join(', ')}</Link>
           ),
         ],
         [
           t('nav.keys'),
-          keys.data === undefined ? null : (
+          keys.data === undefined ? (
+            '…'
+          ) : (
             <Link {...accountAt(account.id, 'keys')}>{t('people.keys', { count: keys.data.total })}</Link>
           ),
         ],
