@@ -35,6 +35,11 @@ interface Found {
   }
 }
 
+const STEPS: ReadonlyMap<string, number> = new Map([
+  ['ArrowDown', 1],
+  ['ArrowUp', -1],
+])
+
 /** Finds pages, actions, accounts, keys, models and whatever has an id. It is used with the keyboard alone. */
 export function Finder({ close }: { readonly close: () => void }) {
   const [text, setText] = useState('')
@@ -59,7 +64,7 @@ export function Finder({ close }: { readonly close: () => void }) {
     if (chosen !== undefined) open(chosen)
   })
   const press = (event: KeyboardEvent): void => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const step = STEPS.get(event.key)
     if (step !== undefined && all.length > 0) setAt((Math.min(at, all.length - 1) + step + all.length) % all.length)
     else if (event.key === 'Enter' && !event.nativeEvent.isComposing) setWaits(true)
     else return

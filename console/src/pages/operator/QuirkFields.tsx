@@ -34,7 +34,7 @@ export function QuirkFields({ draft, change }: QuirkFieldsProps) {
   const own = (parsed?.dialect ?? {}) as Readonly<Record<string, unknown>>
   const known = knownQuirks({ adapter: draft.adapter, baseUrl: draft.address }, null) as typeof own
   const set = (name: string, value: unknown): void => {
-    const { [name]: _before, ...rest } = own
+    const rest = Object.fromEntries(Object.entries(own).filter(([other]) => other !== name))
     const next = value === ownValue(known, name) || value === null ? rest : { ...rest, [name]: value }
     change({ ...draft, dialect: Object.keys(next).length === 0 ? '' : JSON.stringify(next, null, 2) })
   }

@@ -1,6 +1,7 @@
 import { Alert, Group, Select, Stack, Switch, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { Settings } from '../../../../src/api/admin/catalog-contract.ts'
+import { ownValue } from '../../../../src/base/own-value.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Press, Said } from '../../parts/cells.tsx'
 import { WarningIcon } from '../../parts/icons.ts'
@@ -88,7 +89,9 @@ export function RatesFields({ value: { fetched, own }, onChange }: RatesFieldsPr
             placeholder="USD"
             searchable
             value={null}
-            data={Intl.supportedValuesOf('currency').filter((currency) => currency !== 'RUB' && !(currency in own))}
+            data={Intl.supportedValuesOf('currency').filter(
+              (currency) => currency !== 'RUB' && !Object.hasOwn(own, currency),
+            )}
             onChange={(currency) => currency !== null && onChange({ fetched, own: { ...own, [currency]: '' } })}
           />
         </div>
@@ -115,7 +118,10 @@ export function MissingRates({ currencies }: { readonly currencies: readonly str
   const service = useRead('GET /admin/v1/warnings', {}, { everyMs: ASKS_MS, enabled: fetched && currencies.length > 0 })
   const failed = service.data?.data.find(({ kind }) => kind === 'rates_failed')
   if (currencies.length === 0) return null
-  const draft = { fetched, own: Object.fromEntries(currencies.map((currency) => [currency, own[currency] ?? ''])) }
+  const draft = {
+    fetched,
+    own: Object.fromEntries(currencies.map((currency) => [currency, ownValue(own, currency) ?? ''])),
+  }
   return (
     <Alert
       color="gray"
@@ -149,7 +155,7 @@ export function MissingRates({ currencies }: { readonly currencies: readonly str
                 unit="₽"
                 decimals={DECIMALS}
                 least={0.000_001}
-                value={own[currency] ?? ''}
+                value={ownValue(own, currency) ?? ''}
                 onChange={(rate) => setOwn({ ...own, [currency]: rate })}
               />
             ))}
