@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { ErrorType } from '../../base/errors.ts'
 import { DAY_MS } from '../../base/time.ts'
-import { integer, text, type Database } from '../database.ts'
-import { jsonField, listedRows } from '../dialect.ts'
+import { integer, text, type Database, type SqlValue } from '../database.ts'
+import { jsonField, listedIds, listedRows } from '../dialect.ts'
 import { conditionsOf, readPage, type Page, type PageRange } from '../page.ts'
 import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 
@@ -52,6 +52,8 @@ export interface RefusalSum {
 const SUMMED_ROWS_MAX = 10_000n
 const KEPT_MS = 7 * DAY_MS
 const KEPT_ROWS = 5_000n
+/** At once. */
+const REMOVED_ROWS = 500
 /** A minute keeps the ids of about so many requests, the first ones. */
 export const KEPT_IDS = 20
 
@@ -127,15 +129,27 @@ export class RefusalStore {
 
   /** Removes those older than a week. */
   async removeExpired(nowMs: number): Promise<void> {
-    await this.#database.run('DELETE FROM refusal WHERE at < ?', [BigInt(nowMs - KEPT_MS)])
+    await this.#remove('at < ?', [BigInt(nowMs - KEPT_MS)])
   }
 
   /** Removes all but the newest of an account: its customer may be refused for ever, in ever new words. */
   async trim(accountId: string, keptRows = KEPT_ROWS): Promise<void> {
-    await this.#database.run(
-      'DELETE FROM refusal WHERE account_id = ? AND at < (SELECT at FROM refusal WHERE account_id = ? ORDER BY at DESC LIMIT 1 OFFSET ?)',
+    await this.#remove(
+      'account_id = ? AND at < (SELECT at FROM refusal WHERE account_id = ? ORDER BY at DESC LIMIT 1 OFFSET ?)',
       [accountId, accountId, keptRows],
     )
+  }
+
+  /** The rows are locked in one order before their requests go with them. */
+  async #remove(where: string, values: readonly SqlValue[]): Promise<void> {
+    const condition = listedIds(this.#database.dialect)
+    const select = ['SELECT id FROM refusal WHERE', where, 'ORDER BY id LIMIT ? FOR UPDATE'].join(' ')
+    for (let removed = REMOVED_ROWS; removed === REMOVED_ROWS;)
+      removed = await this.#database.transaction(async (sql) => {
+        const ids = (await sql.all(select, [...values, BigInt(REMOVED_ROWS)])).map((row) => text(row, 'id'))
+        if (ids.length > 0) await sql.run(`DELETE FROM refusal WHERE ${condition}`, [JSON.stringify(ids)])
+        return ids.length
+      })
   }
 }
 
