@@ -21,7 +21,7 @@ const AUTH_FIELDS = Object.fromEntries(Object.entries(AUTH_TYPES).map(([type, { 
 const SCOPE_OF = Object.fromEntries(Object.entries(ADMIN_ROUTES).map(([route, { scope }]) => [route, scope]))
 
 /** What a customer loads first. */
-const FIRST = /console\/src\/(?:[^/]+$|shell\/(?!OpenedMenu)|api\/|pages\/home\/(?!FirstSteps|FirstArrival))/
+const FIRST = /console\/src\/(?:[^/]+$|shell\/(?!OpenedMenu|Finder)|api\/|pages\/home\/(?!FirstSteps|FirstArrival))/
 
 /** The customer's pages that are opened by a link or a bookmark, with their modules. */
 const PAGES = [
