@@ -67,7 +67,12 @@ export default defineConfig({
             { name: 'first', test: FIRST, priority: 3 },
             { name: 'entry', test: /console\/src\/pages\/entry\//, priority: 3 },
             { name: 'pickers', test: PICKERS, priority: 2 },
-            { name: 'calendar', test: /@mantine\/dates|dayjs/, priority: 1 },
+            {
+              name: 'calendar',
+              test: /@mantine\/dates|dayjs|parts\/DayField/,
+              priority: 1,
+              includeDependenciesRecursively: false,
+            },
             { name: 'shared', minShareCount: 3, includeDependenciesRecursively: false },
           ],
         },

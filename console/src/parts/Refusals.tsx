@@ -8,8 +8,11 @@ import { type Column, List } from './List.tsx'
 import { FailureWords } from './Loaded.tsx'
 import { format, t } from './words.ts'
 import { failureText, serverWords } from './failure-text.ts'
-import { LetterButton } from './Letter.tsx'
+import { onDemand } from './OnDemand.tsx'
 import { accountAt } from './row-link.ts'
+
+/** Only the operator has it. */
+const LetterButton = onDemand('LetterButton', () => import('./Letter.tsx'), 30)
 
 /** The page where a customer can remove the cause. */
 const HELP: Readonly<Partial<Record<ErrorType, readonly ['top_up' | 'keys' | 'models', LinkProps]>>> = {

@@ -22,7 +22,7 @@ import {
   spendingLimitOf,
 } from '../../parts/SpendingLimitFields.tsx'
 import { format, t } from '../../parts/words.ts'
-import { useRange } from '../../parts/DayField.tsx'
+import { useRange } from '../../parts/RangeFields.tsx'
 import { StatementView } from '../money/StatementView.tsx'
 import { DeliveryList } from '../notices/DeliveryList.tsx'
 import { Receivers, ThresholdForm } from '../notices/Receivers.tsx'

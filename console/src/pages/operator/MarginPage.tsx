@@ -4,7 +4,7 @@ import type { MarginReport, UsageSums } from '../../../../src/api/admin/report-c
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
 import { DayChart, MEASURES } from '../../parts/DayChart.tsx'
-import { RangeFields, useRange } from '../../parts/DayField.tsx'
+import { RangeFields, useRange } from '../../parts/RangeFields.tsx'
 import { useChoice, useFilters } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'

@@ -1,7 +1,7 @@
 import { Text } from '@mantine/core'
 import { useRead } from '../../api/hooks.ts'
 import { ReadList } from '../../parts/DataList.tsx'
-import { RangeFields, useRange } from '../../parts/DayField.tsx'
+import { RangeFields, useRange } from '../../parts/RangeFields.tsx'
 import { logSpan } from '../../parts/zoned-day.ts'
 import { useSession } from '../../session.tsx'
 import { LimitBar, Page } from '../../parts/Page.tsx'

@@ -17,17 +17,19 @@ import { useAsk, useFilters, useShown } from '../../parts/list-place.ts'
 import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
 import { csvFormat } from '../../parts/ListTools.tsx'
 import { Page } from '../../parts/Page.tsx'
+import { onDemand } from '../../parts/OnDemand.tsx'
 import { Why } from '../../parts/Refusals.tsx'
 import { format, t } from '../../parts/words.ts'
 import { shownDay, timesOf } from '../../parts/zoned-day.ts'
 import { Log, LogActions, LogTabs } from '../log/Log.tsx'
 import type { Line } from '../log/LogRows.tsx'
 import css from '../log/log.module.css'
-import { OwnStory } from './RequestPage.tsx'
 
 /** Every filter that the server has for this page; `from` and `to` are days, or times if a chart led here. */
 type FilterName = Exclude<keyof LogQuery, 'cursor' | 'limit'>
 type LogSearch = Readonly<Partial<Record<FilterName, string | undefined>>>
+
+const OwnStory = onDemand('OwnStory', () => import('./OwnStory.tsx'), 600)
 
 const STATUSES: readonly GenerationStatus[] = ['completed', 'error', 'cancelled']
 

@@ -5,7 +5,7 @@ import type { SpendSums, UsageAnswer, UsageGroup } from '../../../../src/api/cab
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
 import { DayChart, type ChartDay, type ChartSeries } from '../../parts/DayChart.tsx'
-import { RangeFields, useRange } from '../../parts/DayField.tsx'
+import { RangeFields, useRange } from '../../parts/RangeFields.tsx'
 import { useChange, useChoice } from '../../parts/list-place.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page, Section, Tile } from '../../parts/Page.tsx'
