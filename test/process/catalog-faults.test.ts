@@ -119,6 +119,9 @@ const SETTINGS: readonly Fault[] = [
   ['above_zero', 'rates.USD', { rates: { USD: 0 } }],
   ['above_zero', 'markup', { markup: 0 }],
   ['required', 'rate_limit.window', { rate_limit: { requests: 1 } }],
+  ['link', 'brand.offer', { brand: { offer: 'javascript:alert(1)' } }],
+  ['picture', 'brand.logo', { brand: { logo: 'https://acme.example/logo.png' } }],
+  ['length', 'brand.name', { brand: { name: 'x'.repeat(41) } }],
 ]
 const DOCUMENTS: readonly Fault[] = [
   ['items_most', 'models', { providers: {}, models: Array.from({ length: 10_001 }, () => 1) }],
