@@ -101,7 +101,7 @@ export function pageContract(open: () => Promise<OpenedBelow>, blob: (text: stri
     // As the database does by itself soon after so many rows.
     await opened.below('ANALYZE')
     const { store } = opened
-    for (const [name, list] of oneOf(2, Object.entries(listsOf(store)))) {
+    for (const [name, list] of oneOf(5, Object.entries(listsOf(store)))) {
       const deep = await walked(name, list)
       const [first = 0, last = 0] = await medianMs(list, [null, deep])
       assert.ok(
