@@ -3,7 +3,7 @@ import type { FreeMoney } from '../../ledger/free-hour.ts'
 import type { LimitReset, PeriodStarts } from '../../ledger/ledger-store.ts'
 import type { BookSeal } from '../audit/book-seal.ts'
 import { setAside } from '../ledger/expiry-sweep.ts'
-import { countRows, CREATED_AT, readPage, type Order, type Page, type PageRange } from '../page.ts'
+import { conditionsOf, countRows, CREATED_AT, readPage, type Order, type Page, type PageRange } from '../page.ts'
 import { changeRow, column, insertSealed, Rows, type RecordOf } from '../rows.ts'
 import { EXTERNAL_IDS, nameRecord } from './external-id-store.ts'
 import {
@@ -258,16 +258,16 @@ export class AccountStore {
     const { query, status = null, groupId = null, order } = filter
     const { dialect } = this.#database
     const found = await this.#words.finding('account', 'id', query)
+    const own = conditionsOf([
+      ['status = ?', status ?? undefined],
+      ['group_id = ?', groupId ?? undefined],
+    ])
     return readPage(
       this.#database,
       {
         rows: { list: this.#list, from: 'account', read: readAccount },
-        conditions: [
-          ...found.conditions,
-          ...(status === null ? [] : ['status = ?']),
-          ...(groupId === null ? [] : ['group_id = ?']),
-        ],
-        values: [...found.values, ...[status, groupId].filter((value) => value !== null)],
+        conditions: [...found.conditions, ...own.conditions],
+        values: [...found.values, ...own.values],
         common: found.common,
         order: order ?? '-created_at',
         columns: { created_at: CREATED_AT, name: { sql: accountNameKey(dialect), is: 'text' } },

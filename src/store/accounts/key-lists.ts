@@ -3,7 +3,7 @@ import type { Micro } from '../../base/money.ts'
 import { big, bit, integer, text, textOrNull, type Database, type Row, type SqlValue } from '../database.ts'
 import { listedIds } from '../dialect.ts'
 import { setAside } from '../ledger/expiry-sweep.ts'
-import { CREATED_AT, readPage, type Page, type PageRange } from '../page.ts'
+import { conditionsOf, CREATED_AT, readPage, type Page, type PageQuery, type PageRange } from '../page.ts'
 import type { FoundBy, WordStore } from '../search/word-store.ts'
 import { EXTERNAL_IDS } from './external-id-store.ts'
 
@@ -113,35 +113,32 @@ export class KeyLists<Key> {
 
   /** The newest first. */
   async page(filter: KeyFilter, periods: PeriodStarts, range: PageRange): Promise<Page<ListedKey<Key>>> {
-    const { conditions, values } = await this.#conditions(filter)
-    const found = await readPage(
-      this.#database,
-      {
-        rows: { list: this.#list, from: this.#from, read: (row) => row },
-        conditions,
-        values,
-        order: '-created_at',
-        columns: { created_at: CREATED_AT },
-      },
-      range,
-    )
-    return { ...found, data: await this.#withSpend(found.data, periods) }
+    const query = {
+      ...(await this.#conditions(filter)),
+      order: '-created_at',
+      columns: { created_at: CREATED_AT },
+    } as const
+    return this.#paged(query, periods, range)
   }
 
   /** Keys of all accounts that a search finds, in the order of their ids. */
   async found(search: string, periods: PeriodStarts, range: PageRange): Promise<Page<ListedKey<Key>>> {
     const words = await this.#words.finding('api_key', 'id', search)
-    const found = await readPage(
-      this.#database,
-      {
-        rows: { list: this.#list, from: this.#from, read: (row) => row },
-        ...words,
-        conditions: ['deleted = 0', ...words.conditions],
-        order: 'id',
-        columns: { id: { sql: 'id', is: 'text' } },
-      },
+    const conditions = ['deleted = 0', ...words.conditions]
+    return this.#paged(
+      { ...words, conditions, order: 'id', columns: { id: { sql: 'id', is: 'text' } } },
+      periods,
       range,
     )
+  }
+
+  async #paged<Column extends string>(
+    query: Omit<PageQuery<Column, Row>, 'rows'>,
+    periods: PeriodStarts,
+    range: PageRange,
+  ): Promise<Page<ListedKey<Key>>> {
+    const rows = { list: this.#list, from: this.#from, read: (row: Row): Row => row }
+    const found = await readPage(this.#database, { ...query, rows }, range)
     return { ...found, data: await this.#withSpend(found.data, periods) }
   }
 
@@ -223,20 +220,14 @@ export class KeyLists<Key> {
 
   async #conditions({ accountId, madeBy, disabled, search }: KeyFilter): Promise<Omit<FoundBy, 'common'>> {
     const found = await this.#words.finding('api_key', 'id', search ?? null)
+    const own = conditionsOf([
+      ['account_id = ?', accountId],
+      ['made_by = ?', madeBy],
+      ['disabled = ?', disabled === undefined ? undefined : bit(disabled)],
+    ])
     return {
-      conditions: [
-        'account_id = ?',
-        'deleted = 0',
-        ...(madeBy === undefined ? [] : ['made_by = ?']),
-        ...(disabled === undefined ? [] : ['disabled = ?']),
-        ...found.conditions,
-      ],
-      values: [
-        accountId,
-        ...(madeBy === undefined ? [] : [madeBy]),
-        ...(disabled === undefined ? [] : [bit(disabled)]),
-        ...found.values,
-      ],
+      conditions: ['deleted = 0', ...own.conditions, ...found.conditions],
+      values: [...own.values, ...found.values],
     }
   }
 }

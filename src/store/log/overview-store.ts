@@ -103,12 +103,13 @@ export class OverviewStore {
         const [p50, p99 = p50] = ranked.map((row) => integer(row, 'latency'))
         const field = (name: string): string => jsonField(this.#database.dialect, 'figures', name)
         const low = await sql.all(
-          `SELECT id, name, available, COALESCE(spent, 0) AS spent FROM account LEFT JOIN (
-            SELECT account_id, CAST(SUM(revenue) AS BIGINT) AS spent FROM usage_day WHERE day >= ? GROUP BY account_id) AS sums ON account_id = id
-          WHERE status = 'active' AND (available * ? < COALESCE(spent, 0) * ? OR id IN (
-            SELECT account_id FROM refusal WHERE cause = 'insufficient_balance' AND at >= ? AND CAST(${field('required')} AS DOUBLE PRECISION) * 1000000 > available))
-          ORDER BY available, id LIMIT ${ACCOUNTS_MAX}`,
-          [fromDay, BigInt(days), BigInt(coveredDays), ...since],
+          `SELECT id, name, available, spent FROM account JOIN (
+            SELECT account_id, CAST(SUM(spent) AS BIGINT) AS spent, MAX(required) AS required FROM (
+              SELECT account_id, revenue AS spent, 0 AS required FROM usage_day WHERE day >= ?
+              UNION ALL SELECT account_id, 0, CAST(${field('required')} AS DOUBLE PRECISION) * 1000000 FROM refusal WHERE cause = 'insufficient_balance' AND at >= ?
+            ) AS each_one GROUP BY account_id) AS sums ON account_id = id
+          WHERE status = 'active' AND (available * ? < spent * ? OR required > available) ORDER BY available, id LIMIT ${ACCOUNTS_MAX}`,
+          [fromDay, ...since, BigInt(days), BigInt(coveredDays)],
         )
         return {
           recent: {
