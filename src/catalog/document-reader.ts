@@ -202,7 +202,7 @@ function texts(reader: FieldReader, key: string, fields: TextFields): Readonly<R
   for (const [name, { most, form, fallback }] of Object.entries(fields)) {
     const given = map.text(name) ?? fallback
     if (given.length > most) map.problem(name, 'length', { least: 0, most, given: given.length })
-    else if (form !== 'text' && !TEXT_FORMS[form].test(given)) map.problem(name, form)
+    else if (!TEXT_FORMS[form].test(given)) map.problem(name, form)
     result[name] = given === '' ? fallback : given
   }
   map.done()

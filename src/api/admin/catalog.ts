@@ -201,6 +201,7 @@ export function priceAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
   return [
     adminRoute('GET /admin/v1/price-changes', async () => {
       const held = await ports.prices.book.held()
+      if (held.length === 0) return { data: [] }
       const effectOf = await effectsOf(ports, held)
       return { data: held.map((change) => ({ ...wireChange(change), effect: effectOf(change) })) }
     }),
@@ -276,11 +277,10 @@ const WEEK_DAYS = 7
 const CUSTOMERS_MAX = 5
 
 /** What each of the changes that wait would do if a person approved it. */
-export async function effectsOf(
+async function effectsOf(
   { catalog, store, periods }: AdminPorts,
   held: readonly PriceChange[],
 ): Promise<(change: PriceChange) => PriceEffect> {
-  if (held.length === 0) return (change) => effectOf(change, { now: undefined, next: undefined, used: [] }, new Map())
   const [now, next] = [catalog.current().models, catalog.preview(held)]
   const models = [...new Set(held.filter(({ row }) => row === undefined).map(({ model }) => model))]
   const used = await store.generations.customersOf(models, dayAfter(periods().day, 1 - WEEK_DAYS))

@@ -9,7 +9,15 @@ import type { Reply, Route } from '../../http/edge.ts'
 import type { Invitation as InvitationRecord } from '../../store/people/member-store.ts'
 import type { SessionRecord } from '../../store/people/sign-in-store.ts'
 import { type NewUser, type UserRecord, emailTaken } from '../../store/people/user-store.ts'
-import { changeMember, invite, type PeopleCall, peopleOf, removeMember, revokeInvitation } from '../records/people.ts'
+import {
+  changeMember,
+  invite,
+  membersOf,
+  type PeopleCall,
+  peopleOf,
+  removeMember,
+  revokeInvitation,
+} from '../records/people.ts'
 import { notFound, recordEvent } from '../records/ports.ts'
 import type { InvitationFacts, JoinBody } from './member-contract.ts'
 import { proofOf, proveOwner } from './own-proof.ts'
@@ -22,8 +30,10 @@ import { noted } from './sign-in.ts'
 export function memberRoutes(ports: CabinetPorts): readonly Route<Principal>[] {
   return [
     visitRoute(ports, 'GET /cabinet/v1/members', async (visit) => {
-      const people = await peopleOf(ports, ofVisit(ports, visit, {}))
-      return may(visit, 'members:write') ? people : { ...people, invitations: [] }
+      const of = ofVisit(ports, visit, {})
+      return may(visit, 'members:write')
+        ? peopleOf(ports, of)
+        : { members: await membersOf(ports, of), invitations: [] }
     }),
     visitRoute(ports, 'PATCH /cabinet/v1/members/:id', (visit, read) => {
       const given = read()

@@ -107,7 +107,7 @@ export function totpUri(
   email: string,
   issuer: string,
 ): { readonly secret: string; readonly uri: string } {
-  const totp = totpOf(seed, email, issuer)
+  const totp = totpOf(seed, { label: email, issuer })
   return { secret: totp.secret.base32, uri: totp.toString() }
 }
 
@@ -115,7 +115,7 @@ export function totpUri(
 export function stepOf(seed: Buffer, code: string, atMs: number): number | null {
   const digits = code.replaceAll(/\s/g, '')
   if (!/^\d{6}$/.test(digits)) return null
-  const delta = totpOf(seed, '', '').validate({ token: digits, timestamp: atMs, window: WINDOW })
+  const delta = totpOf(seed).validate({ token: digits, timestamp: atMs, window: WINDOW })
   return delta === null ? null : Math.floor(atMs / 1_000 / PERIOD_SECONDS) + delta
 }
 
@@ -141,10 +141,9 @@ export async function useCode(
     : null
 }
 
-function totpOf(seed: Buffer, email: string, issuer: string): TOTP {
+function totpOf(seed: Buffer, shown: { readonly label?: string; readonly issuer?: string } = {}): TOTP {
   return new TOTP({
-    issuer,
-    label: email,
+    ...shown,
     algorithm: 'SHA1',
     digits: 6,
     period: PERIOD_SECONDS,

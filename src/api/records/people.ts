@@ -41,10 +41,10 @@ export interface PeopleCall extends Actor, Pick<MailedLink, 'language' | 'from'>
 /** The people of an account, and the open invitations to it. */
 export async function peopleOf(ports: ConsolePorts, of: PeopleCall): Promise<Static<typeof People>> {
   const invitations = await ports.store.members.invitations(of.accountId, ports.clock.now())
-  return { members: await shownMembers(ports, of), invitations: invitations.map((open) => wire(Invitation, open)) }
+  return { members: await membersOf(ports, of), invitations: invitations.map((open) => wire(Invitation, open)) }
 }
 
-async function shownMembers(ports: ConsolePorts, { accountId, userId }: PeopleCall): Promise<readonly Member[]> {
+export async function membersOf(ports: ConsolePorts, { accountId, userId }: PeopleCall): Promise<readonly Member[]> {
   const makers = await ports.store.keys.lists.byMaker(accountId, ports.periods())
   return (await ports.store.members.list(accountId)).map((member) => {
     const { keys, spentMicro } = makers.get(member.userId) ?? { keys: 0, spentMicro: 0n }
@@ -155,7 +155,7 @@ export async function changeMember(
 }
 
 async function shownOne(ports: ConsolePorts, of: PeopleCall, id: string): Promise<Member> {
-  const shown = (await shownMembers(ports, of)).find((member) => member.user === id)
+  const shown = (await membersOf(ports, of)).find((member) => member.user === id)
   if (shown === undefined) throw notFound('Person', id)
   return shown
 }
