@@ -3,10 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import pg from 'pg'
 import { KEY_WRAP } from '../harness/key-wrap.ts'
-import { CHANGE, type Sql } from '../../src/store/database.ts'
+import { CHANGE, type Sql, type SqlValue } from '../../src/store/database.ts'
+import { listedIds } from '../../src/store/dialect.ts'
 import { openFailure, openStore } from '../../src/store/open.ts'
 import { holderOf, PostgresDatabase } from '../../src/store/postgres/database.ts'
 import { arrayText } from '../../src/store/postgres/ledger.ts'
+import { WordStore } from '../../src/store/search/word-store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { StoreUnavailableError } from '../../src/ledger/ledger-store.ts'
 import { direct, startPostgres, type Postgres } from '../harness/postgres.ts'
@@ -103,6 +105,36 @@ function postgresTests(postgres: Postgres): void {
         await changed
         await store.close()
       })
+    test('a search and its words are read by index, though the statistics know a few words only', async () => {
+      const url = await newDatabase()
+      const words = (from: number, to: number): string =>
+        `INSERT INTO search_word SELECT 'account', 'client', 'acc_' || n FROM generate_series(${from}, ${to}) AS n`
+      await direct(
+        url,
+        'ALTER TABLE search_word SET (autovacuum_enabled = false)',
+        words(1, 30),
+        'ANALYZE search_word',
+        words(31, 20_000),
+      )
+      const database = new PostgresDatabase(url)
+      const planOf = async (text: string, values: readonly SqlValue[]): Promise<string> =>
+        (await database.all(`EXPLAIN ${text}`, values)).flatMap(Object.values).join('\n')
+      const ids = JSON.stringify(['acc_7', 'acc_8'])
+      const written = await planOf(
+        `DELETE FROM search_word WHERE kind = 'account' AND ${listedIds('postgres', 'object_id')}`,
+        [ids],
+      )
+      assert.match(written, /Index Cond: .*object_id = ANY/)
+      const found = await new WordStore(database).finding('account', 'id', 'client')
+      assert.notEqual(found.common, null)
+      const read = await planOf(
+        `SELECT id FROM account WHERE ${found.conditions.join(' AND ')} ORDER BY created_at LIMIT 50`,
+        found.values,
+      )
+      assert.match(read, /Index Cond: .*object_id = account\.id/)
+      assert.match(read, /SubPlan/)
+      await database.close()
+    })
     test('a key is looked up while reports have all connections of readers', async () => {
       const url = await newDatabase()
       const store = await open(url)

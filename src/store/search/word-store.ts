@@ -61,10 +61,11 @@ export class WordStore {
     }
     const sorted = counted.toSorted((one, other) => Number(one.found - other.found))
     const common = sorted[0]?.found === RARE_ROWS
+    // The bounds keep PostgreSQL from joining: it would collect every record of the word for one page.
     const conditions = sorted.map((_word, index) =>
       index === 0 && !common
         ? `${column} IN (SELECT object_id FROM search_word WHERE kind = ? AND word >= ? AND word < ?)`
-        : `EXISTS (SELECT 1 FROM search_word WHERE kind = ? AND object_id = ${column} AND word >= ? AND word < ?)`,
+        : `EXISTS (SELECT 1 FROM search_word WHERE kind = ? AND object_id = ${column} AND word >= ? AND word < ? LIMIT 1 OFFSET 0)`,
     )
     return { conditions, values: sorted.flatMap(({ values }) => values), common: common ? this.#database : null }
   }
@@ -104,7 +105,7 @@ export class WordStore {
         // One writer at a time, so that the older state of a record is not written last.
         const places = await sql.all(`SELECT kind, place FROM search_fill ORDER BY kind${ROW_LOCK}`)
         const due = await sql.all(
-          'DELETE FROM search_due WHERE id IN (SELECT id FROM search_due ORDER BY id LIMIT ?) RETURNING kind, object_id',
+          'DELETE FROM search_due WHERE id <= (SELECT MAX(id) FROM (SELECT id FROM search_due ORDER BY id LIMIT ?) AS oldest) RETURNING kind, object_id',
           [BATCH_ROWS],
         )
         for (const row of places) {
