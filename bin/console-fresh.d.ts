@@ -1,1 +1,2 @@
 export function freshenConsole(): void
+export function freshenConsoleBeside(): void

@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { isFresh } from './program.js'
 
@@ -13,6 +14,7 @@ const SOURCES = [
   'console/package.json',
 ]
 const STAMP = join(ROOT, 'console/dist/built')
+const SCRIPT = join(ROOT, 'scripts/build-console.ts')
 
 function isBuilt() {
   return isFresh(
@@ -21,25 +23,53 @@ function isBuilt() {
   )
 }
 
-/** Builds the console if needed and possible. A failed build is reported and stops nothing. */
+/** Builds the console if needed and possible, and waits for it. A failed build is reported and stops nothing. */
 export function freshenConsole() {
-  const script = join(ROOT, 'scripts/build-console.ts')
-  if (!existsSync(script) || !existsSync(join(ROOT, 'console/src')) || isBuilt()) return
-  if (!existsSync(join(ROOT, 'node_modules/vite'))) {
-    process.stderr.write(
-      `The console ${existsSync(STAMP) ? 'is older than its sources' : 'is not built'}, and npm ci --omit=dev leaves out what builds it: run npm ci && npm run console:build, then npm ci --omit=dev, or copy console/dist from where it is built\n`,
-    )
-    return
-  }
-  const { status, stderr } = spawnSync(process.execPath, [script], {
+  if (!mayBuild()) return
+  const { status, stderr } = spawnSync(process.execPath, [SCRIPT], {
     cwd: ROOT,
     stdio: ['ignore', 'inherit', 'pipe'],
     encoding: 'utf8',
   })
-  if (status !== 0)
-    process.stderr.write(
-      `The console could not be built, the server goes on ${existsSync(STAMP) ? 'with the last build' : 'without it'}: ${reasonOf(stderr)}\n`,
-    )
+  if (status !== 0) report(stderr)
+}
+
+/**
+ * The same beside the start of a server, which answers meanwhile. The server and its workers find the number of the
+ * building process in their environment; it is no setting.
+ */
+export function freshenConsoleBeside() {
+  if (process.env.CONSOLE_BUILDER !== undefined || !mayBuild()) return
+  const child = spawn(process.execPath, [SCRIPT], { cwd: ROOT, stdio: ['ignore', 'inherit', 'pipe'] })
+  if (child.pid === undefined) return
+  process.env.CONSOLE_BUILDER = String(child.pid)
+  setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    stderr += text
+  })
+  child.on('close', (status) => {
+    if (status !== 0) report(stderr)
+  })
+  // A server that stops does not wait for the build.
+  child.unref()
+  child.stderr.unref()
+  process.once('exit', () => child.kill())
+}
+
+function mayBuild() {
+  if (!existsSync(SCRIPT) || !existsSync(join(ROOT, 'console/src')) || isBuilt()) return false
+  if (existsSync(join(ROOT, 'node_modules/vite'))) return true
+  process.stderr.write(
+    `The console ${existsSync(STAMP) ? 'is older than its sources' : 'is not built'}, and npm ci --omit=dev leaves out what builds it: run npm ci && npm run console:build, then npm ci --omit=dev, or copy console/dist from where it is built\n`,
+  )
+  return false
+}
+
+function report(stderr) {
+  process.stderr.write(
+    `The console could not be built, the server goes on ${existsSync(STAMP) ? 'with the last build' : 'without it'}: ${reasonOf(stderr)}\n`,
+  )
 }
 
 /** The line with the reason; Node prints the place before it. */

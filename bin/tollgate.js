@@ -23,8 +23,8 @@ const { fileURLToPath, pathToFileURL } = await import('node:url')
 // only slower.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)))
 if (starts) {
-  const { freshenConsole } = await import('./console-fresh.js')
-  freshenConsole()
+  const { freshenConsoleBeside } = await import('./console-fresh.js')
+  freshenConsoleBeside()
 }
 const { program } = await import('./program.js')
 await import(pathToFileURL(program()).href)

@@ -18,6 +18,11 @@ async function build(): Promise<void> {
   process.stdout.write('Building the console: once, and again when its sources change\n')
   const outDir = join(ROOT, `console/dist/.build-${process.pid}`)
   mkdirSync(outDir, { recursive: true })
+  // The server beside which it builds was stopped.
+  process.once('SIGTERM', () => {
+    rmSync(outDir, { recursive: true, force: true })
+    process.exit(1)
+  })
   const { build: viteBuild } = await import('vite')
   const built = await viteBuild({
     root: join(ROOT, 'console'),

@@ -317,6 +317,14 @@ async function greet(app: App, url: string, demoKey: string | null): Promise<voi
   )
 }
 
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
 /** Starts the server; resolves when it has stopped. */
 async function start({ env, problems: fileProblems }: Environment): Promise<number> {
   const { config, problems, unknown } = readConfig(env)
@@ -327,8 +335,10 @@ async function start({ env, problems: fileProblems }: Environment): Promise<numb
   const parent = cluster.isWorker ? linkToParent() : null
   const path = cataloguePath(config)
   const log = createLog(config)
+  const builder = env['CONSOLE_BUILDER']
   const app = await createApp({
     consoleDir: fileURLToPath(new URL('../console/dist', import.meta.url)),
+    consoleBuilding: () => builder !== undefined && isAlive(Number(builder)),
     config,
     version: version(),
     wrappingKeys: await wrappingKeys(config),

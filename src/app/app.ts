@@ -35,6 +35,8 @@ export interface AppOptions {
   readonly listeners?: readonly RequestListener[]
   /** The directory of the built console; if it is absent or empty, the start page is served. */
   readonly consoleDir?: string
+  /** Whether the console is still being built beside this start. */
+  readonly consoleBuilding?: () => boolean
   /** The clock, which a test moves. */
   readonly clock?: Clock
   /** Facts that only the process knows about itself; absent = the node never refuses requests because of its load. */

@@ -254,6 +254,7 @@ test('a name that is probably a setting mistyped is told with the nearest one, a
 /** Reads of a variable that has no row in src/tables/environment-table.ts, each with the reason. */
 const READ_BY_NAME: Readonly<Record<string, string>> = {
   'src/main.ts: env[WORKER_ROLE]': 'a parent gives it to its worker',
+  "src/main.ts: env['CONSOLE_BUILDER']": 'bin/tollgate.js gives it to the server that it starts',
   "src/cli/launch-command.ts: env['HOME']": "the system's own",
   'src/app/config.ts: env[secret]': 'filled in from its file',
 }

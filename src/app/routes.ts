@@ -2,7 +2,7 @@ import type { Principal } from '../access/principal.ts'
 import { adminRoutes } from '../api/admin/index.ts'
 import { createCabinet } from '../api/cabinet/index.ts'
 import { accountRoutes } from '../api/public/account.ts'
-import { ConsoleSite, readConsoleFiles } from '../api/public/console.ts'
+import { ConsoleSite } from '../api/public/console.ts'
 import { countTokensRoutes } from '../api/public/count-tokens.ts'
 import { generationRoutes } from '../api/public/generation.ts'
 import { managedKeyRoutes } from '../api/public/keys.ts'
@@ -36,6 +36,8 @@ export interface ConsoleOptions {
   readonly version: string
   /** The directory of the built console; without one, `/` is a plain page. */
   readonly consoleDir?: string
+  /** Whether it is still being built beside this start. */
+  readonly consoleBuilding?: () => boolean
 }
 
 export interface Console extends Pick<ConsoleSite, 'unmatched'> {
@@ -46,7 +48,7 @@ export interface Console extends Pick<ConsoleSite, 'unmatched'> {
 /** The parts for people: the cabinet, the operator's API, and the page that a set-up link opens. */
 export function createConsole(
   services: Services,
-  { config, version, consoleDir }: ConsoleOptions,
+  { config, version, consoleDir, consoleBuilding }: ConsoleOptions,
   notice: (message: string) => void,
 ): Console {
   const { core, access, sessions, links, clock, ids, ledger, adapters, nodes } = services
@@ -89,16 +91,14 @@ export function createConsole(
     notice,
     leads: () => nodes.leads,
   })
-  const files = consoleDir === undefined ? null : readConsoleFiles(consoleDir)
-  const site = files === null ? null : new ConsoleSite(files)
+  const site = consoleDir === undefined ? null : new ConsoleSite(consoleDir, consoleBuilding)
   const routes = [
     ...cabinet.routes,
     ...startPageRoutes({
       setUp: (request, call) => cabinet.setUp(request, call),
       publicUrl,
-      hasConsole: site !== null,
+      consolePage: (request) => site?.page(request) ?? null,
     }),
-    ...(site?.routes() ?? []),
     ...adminRoutes(
       {
         ...core,

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
-import type { Principal } from '../../access/principal.ts'
-import type { Reply, Route } from '../../http/edge.ts'
+import type { Reply } from '../../http/edge.ts'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ownValue } from '../../base/own-value.ts'
+import { BUILDING_REPLY } from './start-page.ts'
 
 const INDEX = '/index.html'
 /** Prefixes of APIs: an unknown path below them comes from a program, so it gets an error for programs. */
@@ -19,26 +19,28 @@ const HEADERS = Object.freeze({
   vary: 'accept-encoding',
 })
 
+/** How often it is looked whether the console is built. */
+const BUILDING_MS = 200
+
 /**
  * The console's pages and files. A browser gets the console for unknown paths too: the console's router knows its
  * pages.
  */
 export class ConsoleSite {
-  readonly #files: ReadonlyMap<string, ConsoleFile>
+  readonly #directory: string
+  #files: ReadonlyMap<string, ConsoleFile> | null
+  #building: NodeJS.Timeout | null = null
 
-  constructor(files: ReadonlyMap<string, ConsoleFile>) {
-    this.#files = files
+  /** A console that is still being built is read again when it is. */
+  constructor(directory: string, isBuilding: () => boolean = () => false) {
+    this.#directory = directory
+    this.#files = readConsoleFiles(directory)
+    if (isBuilding()) this.#building = setInterval(() => this.#look(isBuilding), BUILDING_MS).unref()
   }
 
-  /** Pages that share their path with a route of another method. */
-  routes(): readonly Route<Principal>[] {
-    return ['/', '/setup'].map((path) => ({
-      method: 'GET',
-      path,
-      plane: 'open',
-      body: 'none',
-      handle: ({ request }) => this.#reply(INDEX, request) ?? { status: 404, body: '', contentType: 'text/plain' },
-    }))
+  /** The page for a path of the console; null = it is not built. */
+  page(request: IncomingMessage): Reply | null {
+    return this.#reply(INDEX, request) ?? (this.#building === null ? null : BUILDING_REPLY)
   }
 
   /** The answer to a GET of a path without a route; null = the console has none. */
@@ -47,11 +49,18 @@ export class ConsoleSite {
     const file = this.#reply(path, request)
     if (file !== null) return file
     const isApi = API_PREFIXES.some((prefix) => path === prefix || path.startsWith(`${prefix}/`))
-    return !isApi && (request.headers.accept ?? '').includes('text/html') ? this.#reply(INDEX, request) : null
+    return !isApi && (request.headers.accept ?? '').includes('text/html') ? this.page(request) : null
+  }
+
+  #look(isBuilding: () => boolean): void {
+    if (isBuilding()) return
+    clearInterval(this.#building ?? undefined)
+    this.#building = null
+    this.#files = readConsoleFiles(this.#directory)
   }
 
   #reply(path: string, request: IncomingMessage): Reply | null {
-    const file = this.#files.get(path)
+    const file = this.#files?.get(path)
     if (file === undefined) return null
     const headers = {
       ...HEADERS,
@@ -103,8 +112,8 @@ export interface ConsoleFile {
   readonly etag: string
 }
 
-/** The built console by URL path, read once: serving it never touches the disk. null = there is no build. */
-export function readConsoleFiles(directory: string): ReadonlyMap<string, ConsoleFile> | null {
+/** The built console by URL path, read once for a build: serving it never touches the disk. null = there is no build. */
+function readConsoleFiles(directory: string): ReadonlyMap<string, ConsoleFile> | null {
   if (!existsSync(join(directory, 'index.html'))) return null
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'))
   const files = new Map<string, ConsoleFile>()

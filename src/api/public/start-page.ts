@@ -84,9 +84,9 @@ button:disabled { opacity: .6; cursor: default }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
 `
 
-function page(title: string, body: string): string {
+function page(title: string, body: string, head = ''): string {
   return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><link rel="stylesheet" href="/start.css"></head>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><link rel="stylesheet" href="/start.css">${head}</head>
 <body><main>${body}</main></body></html>
 `
 }
@@ -97,6 +97,19 @@ const PAGE_HEADERS = Object.freeze({
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
 })
+
+/** Until the console is built. It opens the console at the same address, with the token of a set-up link. */
+export const BUILDING_REPLY: Reply = {
+  status: 200,
+  contentType: 'text/html; charset=utf-8',
+  headers: { ...PAGE_HEADERS, 'cache-control': 'no-store' },
+  body: page(
+    'Tollgate',
+    `<h1>Tollgate</h1>
+<p class="lead" role="status">The console is being built, which takes some seconds once. This page then opens it; the API answers already.</p>`,
+    '<meta http-equiv="refresh" content="1">',
+  ),
+}
 
 export interface StartPagePorts {
   /** Uses up a set-up link; resolves to the session's `Set-Cookie` headers. */
@@ -111,34 +124,41 @@ export interface StartPagePorts {
   ) => Promise<readonly string[]>
   /** null = taken from the request's Host. */
   readonly publicUrl: string | null
-  /** The console's build has its own pages for these paths. */
-  readonly hasConsole: boolean
+  /** The console's page; null = it is not built. */
+  readonly consolePage: (request: IncomingMessage) => Reply | null
 }
 
-/** The plain page at `/`, and the page behind the printed set-up link. */
+/** The pages at `/` and behind the printed set-up link: the console's, and plain ones where it is not built. */
 export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal>[] {
-  const get = (path: string, contentType: string, body: (call: Call<Principal>) => string): Route<Principal> => ({
+  const get = (path: string, type: string, body: (call: Call<Principal>) => string): Route<Principal> => ({
     method: 'GET',
     path,
     plane: 'open',
     body: 'none',
-    handle: (call) => ({ status: 200, body: body(call), contentType, headers: PAGE_HEADERS }),
+    handle: (call) => ({
+      status: 200,
+      body: body(call),
+      contentType: `text/${type}; charset=utf-8`,
+      headers: PAGE_HEADERS,
+    }),
   })
-  const setup: Route<Principal> = {
-    method: 'POST',
-    path: '/setup',
-    plane: 'open',
-    body: 'json',
-    refuse: foreignPage,
-    handle: (call) => setUp(ports, call),
+  const pageAt = (path: string, plain: (call: Call<Principal>) => string): Route<Principal> => {
+    const route = get(path, 'html', plain)
+    return { ...route, handle: (call) => ports.consolePage(call.request) ?? route.handle(call) }
   }
-  if (ports.hasConsole) return [setup]
   return [
-    setup,
-    get('/', 'text/html; charset=utf-8', (call) => startPage(publicUrlOf(ports.publicUrl, call))),
-    get('/setup', 'text/html; charset=utf-8', () => SETUP_PAGE),
-    get('/start.css', 'text/css; charset=utf-8', () => STYLE),
-    get('/setup.js', 'text/javascript; charset=utf-8', () => SETUP_SCRIPT),
+    {
+      method: 'POST',
+      path: '/setup',
+      plane: 'open',
+      body: 'json',
+      refuse: foreignPage,
+      handle: (call) => setUp(ports, call),
+    },
+    pageAt('/', (call) => startPage(publicUrlOf(ports.publicUrl, call))),
+    pageAt('/setup', () => SETUP_PAGE),
+    get('/start.css', 'css', () => STYLE),
+    get('/setup.js', 'javascript', () => SETUP_SCRIPT),
   ]
 }
 

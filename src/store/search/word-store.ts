@@ -61,11 +61,11 @@ export class WordStore {
     }
     const sorted = counted.toSorted((one, other) => Number(one.found - other.found))
     const common = sorted[0]?.found === RARE_ROWS
-    // The bounds keep PostgreSQL from joining: it would collect every record of the word for one page.
+    // A count, since PostgreSQL turns EXISTS into a join, which collects every record of the word for one page.
     const conditions = sorted.map((_word, index) =>
       index === 0 && !common
         ? `${column} IN (SELECT object_id FROM search_word WHERE kind = ? AND word >= ? AND word < ?)`
-        : `EXISTS (SELECT 1 FROM search_word WHERE kind = ? AND object_id = ${column} AND word >= ? AND word < ? LIMIT 1 OFFSET 0)`,
+        : `(SELECT COUNT(*) FROM search_word WHERE kind = ? AND object_id = ${column} AND word >= ? AND word < ?) > 0`,
     )
     return { conditions, values: sorted.flatMap(({ values }) => values), common: common ? this.#database : null }
   }
