@@ -6,6 +6,7 @@ import type { Store } from '../../src/store/store.ts'
 import { accountsStatement } from '../harness/full-log.ts'
 import type { OpenedBelow } from './append-only.ts'
 import { oneOf } from '../harness/form.ts'
+import { until } from '../harness/patience.ts'
 import { NOON_MS } from './ledger-fixture.ts'
 
 /** More than an offset may skip. */
@@ -15,6 +16,8 @@ const PAGE = 50
 const TURNS = 11
 /** Skipping the rows above the last page would cost much more. */
 const GROWTH_MAX = 5
+
+const FOUND = 'accounts found'
 
 type Rows = Page<{ readonly id: string | number }>
 type List = (range: PageRange) => Promise<Rows>
@@ -42,7 +45,7 @@ function listsOf(store: Store): Readonly<Record<string, List>> {
     'accounts, newest': (range) => accounts.list({ query: null, ...range }),
     'accounts by name': (range) => accounts.list({ query: null, order: 'name', ...range }),
     'accounts by name, the last first': (range) => accounts.list({ query: null, order: '-name', ...range }),
-    'accounts found': (range) => accounts.list({ query: 'client', order: 'created_at', ...range }),
+    [FOUND]: (range) => accounts.list({ query: 'client', order: 'created_at', ...range }),
     'codes, newest': (range) => codes.list(range),
     'codes, oldest': (range) => codes.list({ ...range, order: 'created_at' }),
     'payments, newest': (range) => payments.list({ accountId: null, ...range }),
@@ -53,6 +56,11 @@ function listsOf(store: Store): Readonly<Record<string, List>> {
     'events, newest': (range) => events.list(range),
     'events, oldest': (range) => events.list(range, {}, 'at'),
   }
+}
+
+async function isFound(store: Store, query: string): Promise<boolean> {
+  const { data } = await store.accounts.list({ query, limit: 1, offset: 0 })
+  return data.length === 1
 }
 
 /** The cursor before the last page, after every row was seen once, in the order in which offsets have them. */
@@ -102,6 +110,8 @@ export function pageContract(open: () => Promise<OpenedBelow>, blob: (text: stri
     await opened.below('ANALYZE')
     const { store } = opened
     for (const [name, list] of oneOf(5, Object.entries(listsOf(store)))) {
+      // Words are written in the order in which their accounts were.
+      if (name === FOUND) await until(120_000, 'the words are written', () => isFound(store, `client${ROWS}`))
       const deep = await walked(name, list)
       const [first = 0, last = 0] = await medianMs(list, [null, deep])
       assert.ok(

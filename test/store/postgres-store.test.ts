@@ -135,6 +135,22 @@ function postgresTests(postgres: Postgres): void {
       assert.match(read, /SubPlan/)
       await database.close()
     })
+    test('a search is answered while another node writes words for too long', async () => {
+      const url = await newDatabase()
+      const store = await open(url)
+      await new Bench(store, new TestClock(NOON_MS)).customer(1_000n)
+      const other = new pg.Client({ connectionString: url })
+      await other.connect()
+      await other.query('BEGIN')
+      await other.query('SELECT place FROM search_fill FOR UPDATE')
+      const list = async (query: string): Promise<number> =>
+        (await store.accounts.list({ query, limit: 10, offset: 0 })).data.length
+      assert.equal(await list('acc'), 0, 'its words are not written yet')
+      await other.query('COMMIT')
+      await other.end()
+      assert.equal(await list('acc'), 1)
+      await store.close()
+    })
     test('a key is looked up while reports have all connections of readers', async () => {
       const url = await newDatabase()
       const store = await open(url)

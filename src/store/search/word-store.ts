@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { askedWords, wordsOf } from '../../base/search-words.ts'
+import { StoreUnavailableError } from '../../ledger/ledger-store.ts'
 import { EXTERNAL_IDS } from '../accounts/external-id-store.ts'
 import { big, text, textOrNull, type Database, type Sql } from '../database.ts'
 import type { PageQuery } from '../page.ts'
@@ -70,9 +71,14 @@ export class WordStore {
     return { conditions, values: sorted.flatMap(({ values }) => values), common: common ? this.#database : null }
   }
 
-  /** What changed before a search is found by it, unless very much has changed. */
+  /** What changed before a search is found by it, unless very much has changed or others write it for too long. */
   async #catchUp(): Promise<void> {
-    for (let batch = 0; batch < DUE_BATCHES; batch += 1) if (!(await this.#writeBatch('due'))) return
+    try {
+      for (let batch = 0; batch < DUE_BATCHES; batch += 1) if (!(await this.#writeBatch('due'))) return
+    } catch (thrown) {
+      // If the database is away, the search itself says so.
+      if (!(thrown instanceof StoreUnavailableError)) throw thrown
+    }
     this.fill()
   }
 
