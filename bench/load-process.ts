@@ -24,7 +24,8 @@ export async function load(order: LoadOrder): Promise<LoadResult> {
 /** The load that a scenario puts on a server. */
 export function orderOf(server: Server, scenario: Scenario, keys: readonly string[], seconds: number): LoadOrder {
   const { model, client, prompt, clients } = scenario
-  return { origin: server.origin, model: server.model(model), ask: asks(model), client, prompt, clients, seconds, keys }
+  const { origin, headers = {} } = server
+  return { origin, headers, model: server.model(model), ask: asks(model), client, prompt, clients, seconds, keys }
 }
 
 function asks(model: Scenario['model']): LoadOrder['ask'] {

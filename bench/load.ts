@@ -6,7 +6,10 @@ import type { ClientName } from './scenarios.ts'
 
 /** The load to generate, as JSON on standard input. */
 export interface LoadOrder {
+  /** With the path below which the API is, if there is one. */
   readonly origin: string
+  /** What each request has besides. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly model: string
   readonly ask: 'chat' | 'stream' | 'embeddings' | 'speech'
   /** The client's protocol, for a stream. */
@@ -194,8 +197,10 @@ const REQUESTS: Readonly<
 }
 
 async function run(order: LoadOrder): Promise<LoadResult> {
-  const pool = new Pool(order.origin, { connections: order.clients, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 })
-  const { path, body } = requestOf(order)
+  const { origin, pathname } = new URL(order.origin)
+  const pool = new Pool(origin, { connections: order.clients, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 })
+  const { path: end, body } = requestOf(order)
+  const path = pathname === '/' ? end : pathname + end
   const latencies: number[] = []
   let bytes = 0
   let wrong = 0
@@ -213,7 +218,11 @@ async function run(order: LoadOrder): Promise<LoadResult> {
     }
     return order.perSecond === undefined && performance.now() < untilMs && wrong < 100
   }
-  const headersOf = order.keys.map((key) => ({ 'content-type': 'application/json', authorization: `Bearer ${key}` }))
+  const headersOf = order.keys.map((key) => ({
+    'content-type': 'application/json',
+    authorization: `Bearer ${key}`,
+    ...order.headers,
+  }))
   let asked = 0
   const optionsOf = (): Dispatcher.DispatchOptions => {
     asked += 1

@@ -9,6 +9,7 @@ import { checkOut } from './other-commit.ts'
 import { moveToCore, pinningText } from './pinning.ts'
 import { treeUsage } from './process-tree.ts'
 import { figure, loadName, markdown, rowsOf, type Row, type Sample } from './report.ts'
+import { startPeers } from './peers.ts'
 import { SCENARIOS, type Scenario, type ServerName } from './scenarios.ts'
 import { startBare, startNginx, startUpstream, type Server } from './servers.ts'
 import { startTollgate } from './tollgate.ts'
@@ -29,6 +30,7 @@ const { values } = parseArgs({
     warmup: { type: 'string', default: '12' },
     only: { type: 'string', default: '' },
     servers: { type: 'string', default: '' },
+    peers: { type: 'boolean', default: false },
     compare: { type: 'string', default: '' },
     json: { type: 'string', default: '' },
     profile: { type: 'string', default: '' },
@@ -38,13 +40,15 @@ const rounds = Number(values.rounds)
 const seconds = Number(values.seconds)
 const warmup = Number(values.warmup)
 const wanted = values.servers === '' ? null : new Set(['nginx', ...values.servers.split(',')])
+const isWanted = (name: ServerName): boolean => (name === 'peers' ? values.peers : wanted?.has(name) !== false)
 const scenarios = SCENARIOS.filter((scenario) => loadName(scenario).includes(values.only))
-const needed = new Set(scenarios.flatMap(({ servers }) => servers).filter((name) => wanted?.has(name) !== false))
+const needed = new Set(scenarios.flatMap(({ servers }) => servers).filter(isWanted))
 if (!Number.isInteger(rounds) || rounds < 1 || !(seconds > 0) || !(warmup > 0) || scenarios.length === 0) {
   process.stderr.write(
-    `usage: npm run bench -- [--rounds N] [--seconds N] [--warmup N] [--only TEXT] [--servers LIST] [--compare COMMIT] [--json FILE] [--profile DIRECTORY]
+    `usage: npm run bench -- [--rounds N] [--seconds N] [--warmup N] [--only TEXT] [--servers LIST] [--peers] [--compare COMMIT] [--json FILE] [--profile DIRECTORY]
 TEXT is part of: ${SCENARIOS.map(loadName).join(' · ')}
 LIST is some of raw,http,embedded,postgres,workers; nginx is always there.
+--peers measures TensorZero, Portkey and LiteLLM too, which it installs into a cache.
 COMMIT is built and measured beside this one. FILE gets the table as JSON.
 DIRECTORY gets a CPU profile of Tollgate, whose figures are then too high.\n`,
   )
@@ -96,9 +100,18 @@ async function warm(server: Server, scenario: Scenario): Promise<void> {
 }
 
 /** Servers take turns within each round, so that a slow minute of the machine affects all alike. */
-async function measureScenario(scenario: Scenario, servers: readonly Server[]): Promise<readonly Row[]> {
+async function measureScenario(scenario: Scenario, all: readonly Server[]): Promise<readonly Row[]> {
+  const servers: Server[] = []
+  for (const server of all) {
+    try {
+      await warm(server, scenario)
+      servers.push(server)
+    } catch (thrown) {
+      if (server.isOther !== true) throw thrown
+      process.stderr.write(`left out: ${String(thrown).slice(0, 300)}\n`)
+    }
+  }
   const samples = new Map(servers.map((server) => [server.name, [] as Sample[]]))
-  for (const server of servers) await warm(server, scenario)
   for (let round = 1; round <= rounds; round += 1) {
     for (const server of round % 2 === 0 ? servers : servers.toReversed()) {
       const sample = await measure(server, scenario, seconds)
@@ -121,6 +134,7 @@ async function startAll(upstream: Server): Promise<ReadonlyMap<ServerName, reado
   const all = new Map<ServerName, readonly Server[]>([['nginx', [keep(await startNginx(upstream))]]])
   for (const kind of ['raw', 'http'] as const)
     if (needed.has(kind)) all.set(kind, [keep(await startBare(kind, upstream))])
+  if (needed.has('peers')) all.set('peers', (await startPeers(upstream)).map(keep))
   if (needed.has('embedded')) all.set('embedded', await startEmbedded(upstream))
   for (const [name, workers] of [
     ['postgres', 1],

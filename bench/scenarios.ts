@@ -2,7 +2,7 @@
 export const CHUNKS = 100
 
 /** The servers that a load measures; each is a row of the table. */
-export type ServerName = 'nginx' | 'raw' | 'http' | 'embedded' | 'postgres' | 'workers'
+export type ServerName = 'nginx' | 'raw' | 'http' | 'embedded' | 'postgres' | 'workers' | 'peers'
 
 /** Protocols of clients, and of providers that stream. */
 export const CLIENTS = ['chat', 'responses', 'messages', 'gemini', 'cohere'] as const
@@ -27,7 +27,7 @@ export interface Scenario {
 const ACCOUNTS = 32
 const MANY_ACCOUNTS = 10_000
 const PRODUCT: readonly ServerName[] = ['nginx', 'embedded']
-const REFERENCES: readonly ServerName[] = ['nginx', 'raw', 'http', 'embedded']
+const REFERENCES: readonly ServerName[] = ['nginx', 'raw', 'http', 'embedded', 'peers']
 const ALL: readonly ServerName[] = [...REFERENCES, 'postgres', 'workers']
 
 const LATIN = 'What does the fake provider say today? '

@@ -12,7 +12,12 @@ const NGINX = ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/usr/bin/nginx']
 
 export interface Server {
   readonly name: string
+  /** With the path below which its API is, if it has one. */
   readonly origin: string
+  /** What each request has besides. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** A program of others: a load that it cannot answer leaves it out. */
+  readonly isOther?: boolean
   /** The processes whose CPU time is counted, each with the processes that it has started. */
   readonly pids: readonly number[]
   /** Keys, each of another account. */

@@ -309,7 +309,8 @@ const server = createServer((request, response) => {
     }
     // Gemini's protocol names it in the path.
     const [, inPath] = /models\/(\w+):/.exec(path) ?? []
-    const [, inBody] = /"model":\s*"(\w+)"/.exec(body.toString('latin1', 0, 200)) ?? []
+    const edges = body.toString('latin1', 0, 200) + body.toString('latin1', Math.max(200, body.length - 400))
+    const [, inBody] = /"model":\s*"(\w+)"/.exec(edges) ?? []
     const model = inPath ?? inBody ?? 'plain'
     answer(model, answerTo(model, path, body), response)
   })
