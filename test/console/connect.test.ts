@@ -143,6 +143,7 @@ for (const { language, dark } of LOOKS) {
     await dialog.getByLabel(t('providers.key'), { exact: true }).fill('sk-wrong')
     // A click beside the form does not throw away what was typed.
     await page.mouse.click(5, 5)
+    await dialog.getByRole('button', { name: t('common.discard_not') }).click()
     await dialog.getByRole('button', { name: t('providers.test') }).click()
     await dialog.getByRole('alert').getByText(t('trial.refused'), { exact: true }).waitFor()
     await dialog.getByLabel(t('providers.key'), { exact: true }).fill(KEY)
@@ -192,6 +193,10 @@ for (const { language, dark } of LOOKS) {
       await page.goBack()
       assert.equal(await document.inputValue(), '{ "mine": 1 }')
       await page.getByRole('button', { name: t('catalog.discard') }).click()
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: t('common.discard'), exact: true })
+        .click()
       assert.match(await document.inputValue(), /"providers"/)
       await page.goto(`${tollgate.url}/operator/audit`)
       await page.getByRole('button', { name: t('audit.replay_run') }).click()

@@ -69,17 +69,21 @@ for (const [round, { language, dark }] of LOOKS.entries()) {
     const figures = await change.innerText()
     assert.ok(/20\s?%/.test(figures) && figures.includes(t('held.cost')), figures)
     const problems = [...(await findings(page, language))]
+    const answer = async (label: string): Promise<void> =>
+      page
+        .getByRole('dialog')
+        .getByRole('button', { name: t(label), exact: true })
+        .click()
     await change.getByRole('button', { name: `${t('held.approve')}: acme/a` }).click()
+    await answer('held.approve')
     await change.waitFor({ state: 'detached' })
     assert.equal(await promptOf('a'), prompt)
     await page.getByRole('button', { name: `${t('held.reject')}: acme/b` }).click()
+    await answer('held.reject')
     await page.getByRole('row').filter({ hasText: 'acme/b' }).waitFor({ state: 'detached' })
     assert.equal(await promptOf('b'), before)
     await page.getByRole('button', { name: t('held.approve_all') }).click()
-    await page
-      .getByRole('dialog')
-      .getByRole('button', { name: t('held.approve_all') })
-      .click()
+    await answer('held.approve')
     await page.getByText(t('held.none')).waitFor()
     assert.deepEqual([await promptOf('c'), await promptOf('d')], [prompt, prompt])
     await page.goto(`${tollgate.url}/operator`)

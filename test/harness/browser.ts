@@ -154,7 +154,8 @@ async function newVisitor(
     if (!page.url().startsWith(origin)) return void (await page.goto(`${origin}${path}`))
     await page.locator(HEADING).first().waitFor()
     await page.evaluate(`document.querySelector('${HEADING}').setAttribute('data-left', '')`)
-    await page.evaluate(`history.pushState({}, '', '${path}')`)
+    // With its number the router knows the way back.
+    await page.evaluate(`history.pushState({ __TSR_index: (history.state?.__TSR_index ?? 0) + 1 }, '', '${path}')`)
     await page.evaluate(LEFT)
   }
   return { page, context, troubles, settled, follow }

@@ -9,6 +9,7 @@ import {
   type UseQueryResult,
 } from '@tanstack/react-query'
 import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
+import { confirm, type Question } from '../parts/Dialog.tsx'
 import { tellDone, tellFailure } from '../parts/Loaded.tsx'
 import { ApiFailure, call } from './call.ts'
 import type { ActEndpoint, Answer, AnyInput, Endpoint, Input, ReadEndpoint } from './endpoint.ts'
@@ -123,11 +124,32 @@ export function switchedBack<I extends { readonly body?: { readonly disabled?: b
   return input.body?.disabled === true ? { ...input, body: { disabled: false } } : null
 }
 
-/** Calls a changing endpoint on demand; failures are notifications unless the form shows them. */
-export function useAct<E extends ActEndpoint>(
-  endpoint: E,
-  options: ActOptions<Answer<E>, Input<E>> = {},
-): UseMutationResult<Answer<E>, Error, Input<E>> {
+/** Acts that cannot be taken back, or that somebody else feels at once: a button of one asks first. */
+type FinalEndpoint = Extract<
+  ActEndpoint,
+  `DELETE ${string}` | 'POST /cabinet/v1/sessions/revoke-others' | 'POST /cabinet/v1/members/leave'
+>
+
+type Sent<E extends ActEndpoint> = UseMutationResult<Answer<E>, Error, Input<E>>
+interface Asking<E extends ActEndpoint> {
+  /** Calls it if the question is answered with yes. */
+  readonly ask: (question: Omit<Question, 'onConfirm'> & { readonly input: Input<E> }) => void
+}
+type Act<E extends ActEndpoint> = Asking<E> &
+  (E extends FinalEndpoint ? Omit<Sent<E>, 'mutate' | 'mutateAsync'> : Sent<E>)
+
+/** Calls a changing endpoint on demand; failures are notifications. */
+export function useAct<E extends ActEndpoint>(endpoint: E, options: ActOptions<Answer<E>, Input<E>> = {}): Act<E> {
+  const sent = useSend(endpoint, options)
+  const asking: Asking<E> = {
+    ask: ({ input, ...question }) => confirm({ ...question, onConfirm: () => sent.mutate(input) }),
+  }
+  // The type of a final act lacks what calls it without a question.
+  return { ...sent, ...asking } as unknown as Act<E>
+}
+
+/** As `useAct`, for a form: its button says what it does, and it shows the failure itself if it is `quiet`. */
+export function useSend<E extends ActEndpoint>(endpoint: E, options: ActOptions<Answer<E>, Input<E>> = {}): Sent<E> {
   const client = useQueryClient()
   const { said } = options
   const act = useMutation<Answer<E>, Error, Input<E>>({

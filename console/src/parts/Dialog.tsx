@@ -1,6 +1,7 @@
 import { Alert, Button, type ButtonProps, Modal, type ModalProps, Stack, Text } from '@mantine/core'
 import { modals } from '@mantine/modals'
-import { type ReactNode, useLayoutEffect, useRef, useState } from 'react'
+import { useBlocker } from '@tanstack/react-router'
+import { createContext, type ReactNode, useContext, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { CopyBlock } from './Copy.tsx'
 import { PlusIcon } from './icons.ts'
 import { t } from './words.ts'
@@ -24,7 +25,10 @@ interface DialogProps<Shown> extends Pick<ModalProps, 'title' | 'size'> {
   readonly children: ReactNode | ((shown: Shown) => ReactNode)
 }
 
-/** A modal whose close button has a name for screen readers. */
+/**
+ * A modal whose close button has a name for screen readers. What was typed into its form is lost only after a question,
+ * whichever way it is left: Escape, a click beside it, its close button, or the browser's.
+ */
 export function Dialog<Shown>({
   name,
   of,
@@ -34,23 +38,73 @@ export function Dialog<Shown>({
   children,
   ...props
 }: DialogProps<Shown>) {
-  const [isTyped, setTyped] = useState(false)
+  const [isUnsaved, setUnsaved] = useState(false)
   const isOpen = of !== null && of !== false
-  if (isTyped && !isOpen) setTyped(false)
+  const leave = async (): Promise<boolean> => {
+    const leaves = !isUnsaved || (await isDiscarded())
+    if (leaves) close()
+    return leaves
+  }
+  useBlocker({
+    // A page that a form leads to when it is done has what was typed.
+    shouldBlockFn: async ({ action }) => (action === 'BACK' || action === 'FORWARD') && !(await leave()),
+    disabled: !isUnsaved,
+    enableBeforeUnload: false,
+  })
   return (
     <Modal
       opened={isOpen}
-      onClose={close}
-      // What was typed is not lost by a click beside the dialog.
-      closeOnClickOutside={!held && !isTyped}
+      onClose={() => isTaken() || void leave()}
+      closeOnClickOutside={!held}
       closeOnEscape={!held}
-      onInput={() => setTyped(true)}
       withCloseButton={!sealed}
       {...dialogName(name)}
       {...props}
     >
-      {isOpen && <Focused>{typeof children === 'function' ? children(of) : children}</Focused>}
+      {isOpen && (
+        <Unsaved value={setUnsaved}>
+          <Focused>{typeof children === 'function' ? children(of) : children}</Focused>
+        </Unsaved>
+      )}
     </Modal>
+  )
+}
+
+/** Marks the event that closes a question, so that the Escape key does not close the dialog under it too. */
+function take(): void {
+  window.event?.preventDefault()
+}
+
+function isTaken(): boolean {
+  return window.event?.defaultPrevented === true
+}
+
+const Unsaved = createContext<((isUnsaved: boolean) => void) | null>(null)
+
+/** Tells the dialog around a form what is in it: as it was at first, or not. `null` = it is saved. */
+export function useUnsaved(values: object | null): void {
+  const tell = useContext(Unsaved)
+  const text = JSON.stringify(values)
+  const [first] = useState(text)
+  const isUnsaved = values !== null && text !== first
+  useEffect(() => {
+    tell?.(isUnsaved)
+    return () => tell?.(false)
+  }, [tell, isUnsaved])
+}
+
+/** Asks before what was typed is lost. */
+export async function isDiscarded(): Promise<boolean> {
+  return new Promise((resolve) =>
+    confirm({
+      name: 'discard',
+      title: t('common.discard_ask'),
+      text: t('common.discard_text'),
+      act: t('common.discard'),
+      keep: t('common.discard_not'),
+      onConfirm: () => resolve(true),
+      onClose: () => resolve(false),
+    }),
   )
 }
 
@@ -115,23 +169,31 @@ export interface Question {
   readonly text: string
   /** The label of the confirming button; absent = Delete. */
   readonly act?: string
+  /** The label of the button that does nothing; absent = Cancel. */
+  readonly keep?: string
   readonly harmful?: boolean
   readonly onConfirm: () => void
+  /** Called whatever was answered, after `onConfirm`. */
+  readonly onClose?: () => void
 }
 
 const FOCUSED = { 'data-autofocus': true }
 
 /** Asks before something that cannot be taken back. */
-export function confirm({ name, title, text, act, harmful = true, onConfirm }: Question): void {
+export function confirm({ name, title, text, act, keep, harmful = true, onConfirm, onClose }: Question): void {
   modals.openConfirmModal({
     ...dialogName(name),
     title,
     children: <Text size="sm">{text}</Text>,
-    labels: { confirm: act ?? t('common.delete'), cancel: t('common.cancel') },
+    labels: { confirm: act ?? t('common.delete'), cancel: keep ?? t('common.cancel') },
     // Enter must not do harm.
     confirmProps: harmful ? { color: 'red.8' } : FOCUSED,
     cancelProps: harmful ? FOCUSED : {},
     onConfirm,
+    onClose: () => {
+      take()
+      onClose?.()
+    },
   })
 }
 
@@ -142,6 +204,14 @@ export function ask({
   content,
   onClose,
 }: Pick<Question, 'name' | 'title'> & { readonly content: ReactNode; readonly onClose: () => void }): () => void {
-  const id = modals.open({ ...dialogName(name), title, children: <Focused>{content}</Focused>, onClose })
+  const id = modals.open({
+    ...dialogName(name),
+    title,
+    children: <Focused>{content}</Focused>,
+    onClose: () => {
+      take()
+      onClose()
+    },
+  })
   return () => modals.close(id)
 }

@@ -3,8 +3,9 @@ import { type FormErrors, type GetInputPropsReturnType, useForm } from '@mantine
 import type { ReactNode } from 'react'
 import { ownValue } from '../../../src/base/own-value.ts'
 import { type ActEndpoint, type Answer, given, type Input } from '../api/endpoint.ts'
-import { type ActOptions, useAct } from '../api/hooks.ts'
+import { type ActOptions, useSend } from '../api/hooks.ts'
 import { CheckedForm } from './CheckedForm.tsx'
+import { useUnsaved } from './Dialog.tsx'
 import { Failed } from './Loaded.tsx'
 import { fieldFailure } from './failure-text.ts'
 import { t } from './words.ts'
@@ -14,6 +15,7 @@ import { Press } from './cells.tsx'
 interface Sending {
   readonly isPending: boolean
   readonly error: Error | null
+  readonly isSuccess?: boolean
 }
 
 interface FieldsOptions<Values extends object> {
@@ -50,6 +52,7 @@ export function useFields<Values extends object>(options: FieldsOptions<Values>)
     // Each check gets the value of its field.
     validate: check as Readonly<Record<string, (value: unknown, values: Values) => string | null>> as never,
   })
+  useUnsaved(calls.some(({ isSuccess }) => isSuccess === true) ? null : form.values)
   const failure = calls.map(({ error }) => error).find((error) => error !== null) ?? null
   const problem = fieldFailure(failure, [...Object.keys(first), ...Object.keys(names)])
   const refused = problem === null ? null : (ownValue(names, problem.field) ?? problem.field)
@@ -86,7 +89,7 @@ export function useCall<E extends ActEndpoint, Values extends object>(
   endpoint: E,
   { first, check, names, input, done, ask = (_values, go) => go(), ...options }: CallOptions<E, Values>,
 ): Fields<Values> & { readonly answer: Answer<E> | undefined } {
-  const call = useAct(endpoint, { ...options, quiet: true, done: (answer) => done?.(answer, fields.reset) })
+  const call = useSend(endpoint, { ...options, quiet: true, done: (answer) => done?.(answer, fields.reset) })
   const fields = useFields<Values>({
     first,
     ...given({ check, names }),

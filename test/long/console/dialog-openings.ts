@@ -109,6 +109,16 @@ export const OPENINGS: readonly Opening[] = [
   { name: 'menu', who: 'owner', path: at('/settings'), onPhones: true, open: openMenu },
   { name: 'find', who: 'owner', path: at('/security'), open: (page) => page.keyboard.press('Control+k') },
   { name: 'key', who: 'owner', path: at('/keys'), open: press('keys.create') },
+  {
+    name: 'discard',
+    who: 'owner',
+    path: at('/keys'),
+    open: async (page, t) => {
+      await press('keys.create')(page, t)
+      await page.getByRole('dialog').getByRole('textbox').first().fill('unsaved')
+      await page.keyboard.press('Escape')
+    },
+  },
   { name: 'key', what: 'one that is there', who: 'owner', path: at('/keys'), open: ofKey('common.edit') },
   {
     name: 'key-secret',
@@ -197,6 +207,22 @@ export const OPENINGS: readonly Opening[] = [
   },
   { name: 'member', who: 'owner', path: at('/people'), open: ofMember('people.change') },
   { name: 'member-remove', who: 'owner', path: at('/people'), open: ofMember('people.remove') },
+  { name: 'sessions-end', who: 'owner', path: at('/security'), open: press('security.revoke_others') },
+  { name: 'session-end', who: 'owner', path: at('/security'), open: press('security.end') },
+  ...(['talk-delete', 'talks-delete'] as const).map((name): Opening => ({
+    name,
+    who: 'owner',
+    path: at('/playground'),
+    open: async (page, t) => {
+      await keepTalk(page)
+      await press('play.kept')(page, t)
+      const buttons = page.locator('[data-dialog=talks]').getByRole('dialog').getByRole('button')
+      await buttons
+        .filter({ hasText: t(name === 'talk-delete' ? 'common.delete' : 'play.delete_all') })
+        .first()
+        .click()
+    },
+  })),
   { name: 'identity', who: 'owner', path: at('/security'), open: press('security.oidc_remove') },
   { name: 'leave', who: 'member', path: at('/people'), open: press('people.leave') },
 
@@ -231,6 +257,7 @@ export const OPENINGS: readonly Opening[] = [
     },
   },
   { name: 'receiver', who: 'operator', path: ofAccount('?tab=alerts'), open: addReceiver },
+  { name: 'block-lift', who: 'operator', path: at('/operator/ip-blocks'), open: press('blocks.lift') },
   { name: 'codes', who: 'operator', path: at('/operator/codes'), open: press('codes.create') },
   { name: 'codes-ask', who: 'operator', path: at('/operator/codes'), open: askForCodes },
   {
@@ -273,7 +300,7 @@ export const OPENINGS: readonly Opening[] = [
   },
   { name: 'provider', who: 'operator', path: at('/operator/providers'), open: press('common.edit') },
   { name: 'provider-delete', who: 'operator', path: at('/operator/providers'), open: press('common.delete') },
-  { name: 'held-all', who: 'operator', path: at('/operator/held'), open: press('held.approve_all') },
+  { name: 'held', who: 'operator', path: at('/operator/held'), open: press('held.approve_all') },
   { name: 'model', who: 'operator', path: at('/operator/prices'), open: press('prices.add') },
   {
     name: 'model',
@@ -356,6 +383,16 @@ export const OPENINGS: readonly Opening[] = [
 
 function ofAccount(search: string): Opening['path'] {
   return ({ accountId }) => `/operator/accounts/${accountId}${search}`
+}
+
+/** Puts a conversation of the one who is signed in into the browser. */
+async function keepTalk(page: Page): Promise<void> {
+  await page.evaluate(`fetch('/cabinet/v1/session').then((answer) => answer.json()).then(({ profile }) => {
+    const owner = profile.email + ' ' + profile.account_id
+    const turns = [{ role: 'user', text: 'Hello' }]
+    const talk = { id: '1', owner, at: new Date().toISOString(), model: 'sandbox/chat', turns }
+    localStorage.setItem('tollgate-talks', JSON.stringify([talk]))
+  })`)
 }
 
 async function openMenu(page: Page, t: Text): Promise<void> {

@@ -130,6 +130,10 @@ for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
         .getByRole('row', { name: /Firefox/ })
         .getByRole('button', { name: t('security.end'), exact: true })
         .click()
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: t('security.end'), exact: true })
+        .click()
       await sessions.getByRole('row', { name: /Firefox/ }).waitFor({ state: 'detached' })
       assert.equal((await tollgate.request('GET', '/cabinet/v1/profile', { headers: { cookie } })).status, 401)
       await page

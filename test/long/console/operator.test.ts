@@ -352,6 +352,7 @@ for (const language of casesOf(['ru', 'en'] as const, ['ru'])) {
         for (let index = 0; index < 25; index += 1) await tollgate.get('/v1/user/balance', 'sk-tg-no')
         await follow('/operator/ip-blocks')
         await page.getByRole('button', { name: words.unblock }).click()
+        await page.getByRole('dialog').getByRole('button', { name: words.unblock }).click()
         await page.getByRole('button', { name: words.unblock }).waitFor({ state: 'detached' })
       })
     },

@@ -280,6 +280,8 @@ test(
     await log.getByText('The second answer').waitFor()
     await page.getByRole('button', { name: t('play.kept') }).click()
     await talks.getByRole('button', { name: t('play.delete_all') }).click()
+    const question = page.locator('[data-dialog=talks-delete]').getByRole('dialog')
+    await question.getByRole('button', { name: t('play.delete_all') }).click()
     await talks.getByText(t('play.kept_none')).waitFor()
     assert.equal(await page.evaluate("localStorage.getItem('tollgate-talks')"), '[]')
     assert.deepEqual(guest.troubles, [])

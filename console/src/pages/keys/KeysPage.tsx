@@ -5,7 +5,7 @@ import type { Key, Keys, NewKey } from '../../../../src/api/cabinet/key-contract
 import { given } from '../../api/endpoint.ts'
 import { switchedBack, useAct, useRead } from '../../api/hooks.ts'
 import { DataList, ReadList } from '../../parts/DataList.tsx'
-import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
+import { AddButton, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { Filters } from '../../parts/Filters.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
 import type { Column } from '../../parts/List.tsx'
@@ -190,11 +190,11 @@ export function KeyMenu({ apiKey, open, may, account }: KeyMenuProps) {
   })
   const remove = useAct(routes.remove, { renews, said: t('keys.deleted') })
   const ask = (): void =>
-    confirm({
+    remove.ask({
       name: 'key-delete',
       title: t('keys.delete_title', { name }),
       text: t('keys.delete_text'),
-      onConfirm: () => remove.mutate({ params: { id } }),
+      input: { params: { id } },
     })
   const isOwn = account === undefined
   return (
@@ -278,11 +278,11 @@ function ManagementKeys() {
   const close = (): void => setMaking(false)
   const remove = useAct('DELETE /cabinet/v1/management-keys/:id', { renews: RENEWS, said: t('keys.deleted') })
   const ask = (id: string, name: string): void =>
-    confirm({
+    remove.ask({
       name: 'management-key-delete',
       title: t('keys.delete_title', { name }),
       text: t('keys.management_delete_text'),
-      onConfirm: () => remove.mutate({ params: { id } }),
+      input: { params: { id } },
     })
   return (
     <Section

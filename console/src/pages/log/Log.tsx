@@ -6,6 +6,7 @@ import { queryText } from '../../api/endpoint.ts'
 import { ButtonLink, Press } from '../../parts/cells.tsx'
 import { CopyId } from '../../parts/Copy.tsx'
 import { dialogName } from '../../parts/Dialog.tsx'
+import { tellDone } from '../../parts/Loaded.tsx'
 import { NextIcon, PreviousIcon } from '../../parts/icons.ts'
 import { type Search, useChange, useFilters } from '../../parts/list-place.ts'
 import { t } from '../../parts/words.ts'
@@ -174,7 +175,10 @@ export function LogActions({ name, live, setLive, still = false }: LogActionsPro
           <CloseButton
             size="xs"
             aria-label={t('log.view_drop', { name: view.name })}
-            onClick={() => setViews(views.filter((other) => other !== view))}
+            onClick={() => {
+              setViews(views.filter((other) => other !== view))
+              tellDone(t('log.view_dropped', { name: view.name }), () => setViews(views))
+            }}
           />
         </Group>
       ))}

@@ -7,7 +7,7 @@ import { useAct } from '../../api/hooks.ts'
 import { currentLanguage } from '../../i18n.ts'
 import { StatusBadge } from '../../parts/cells.tsx'
 import { DataList } from '../../parts/DataList.tsx'
-import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
+import { AddButton, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
 import type { EmptyProps } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
@@ -103,11 +103,11 @@ function ReceiverList({ receivers, empty, mayChange, open, ...of }: ReceiverList
   const remove = useAct(routes.remove, { renews, said: t('notices.deleted') })
   const test = useAct(routes.test, { renews, said: t('notices.tested') })
   const ask = ({ id, target }: Receiver): void =>
-    confirm({
+    remove.ask({
       name: 'receiver-delete',
       title: t('notices.ask_delete', { target }),
       text: t('notices.ask_delete_text'),
-      onConfirm: () => remove.mutate(ofOne(id)),
+      input: ofOne(id),
     })
   const actOf = (label: string, { target }: Receiver) => ({ label, name: `${label}: ${target}` })
   return (

@@ -4,6 +4,7 @@ import type { CatalogDocument } from '../../../../src/api/admin/catalog-contract
 import { useAct, useRead } from '../../api/hooks.ts'
 import { useKept } from '../../parts/kept.ts'
 import { saveFile } from '../../parts/ListTools.tsx'
+import { isDiscarded } from '../../parts/Dialog.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { Section } from '../../parts/Page.tsx'
 import { DownloadIcon } from '../../parts/icons.ts'
@@ -97,7 +98,12 @@ function Editor({ document, known }: EditorProps) {
       actions={
         <Group gap="xs">
           {typed !== null && (
-            <Press variant="subtle" size="xs" onClick={() => change(null)} text={t('catalog.discard')} />
+            <Press
+              variant="subtle"
+              size="xs"
+              onClick={async () => (await isDiscarded()) && change(null)}
+              text={t('catalog.discard')}
+            />
           )}
           <FileButton accept="application/json,.json" onChange={(file) => void file?.text().then(change)}>
             {(props) => <Press {...props} variant="default" size="xs" text={t('catalog.open')} />}

@@ -3,7 +3,6 @@ import type { PriceChange, PriceEffect } from '../../../../src/api/admin/catalog
 import { useAct, useRead } from '../../api/hooks.ts'
 import { useCan } from '../../parts/Can.tsx'
 import { ReadList } from '../../parts/DataList.tsx'
-import { confirm } from '../../parts/Dialog.tsx'
 import type { Column } from '../../parts/List.tsx'
 import { Note, Press, StatusBadge } from '../../parts/cells.tsx'
 import { accountAt } from '../../parts/row-link.ts'
@@ -21,15 +20,6 @@ export function HeldPricesPage() {
   const held = useRead('GET /admin/v1/price-changes', {})
   const decide = useDecision()
   const all = held.data?.data ?? []
-  const askAll = (decision: Decision): void =>
-    confirm({
-      name: 'held-all',
-      title: t(`held.ask_${decision}`, { count: all.length }),
-      text: t(decision === 'approve' ? 'held.ask_approve_text' : 'held.rejected'),
-      act: t(`held.${decision}_all`),
-      harmful: decision === 'reject',
-      onConfirm: () => decide?.(decision, all),
-    })
   return (
     <OperatorPage
       title={t('nav.held')}
@@ -38,8 +28,8 @@ export function HeldPricesPage() {
         decide !== null &&
         all.length > 1 && (
           <>
-            <Press variant="default" onClick={() => askAll('reject')} text={t('held.reject_all')} />
-            <Press onClick={() => askAll('approve')} text={t('held.approve_all')} />
+            <Press variant="default" onClick={() => decide('reject', all)} text={t('held.reject_all')} />
+            <Press onClick={() => decide('approve', all)} text={t('held.approve_all')} />
           </>
         )
       }
@@ -67,7 +57,19 @@ function useDecision(): Decide | null {
     reject: useAct(route, { renews: RENEWS, said: t('held.rejected') }),
   }
   if (!can) return null
-  return (decision, changes) => made[decision].mutate({ body: { ids: changes.map(({ id }) => id), decision } })
+  return (decision, changes) => {
+    const input = { body: { ids: changes.map(({ id }) => id), decision } }
+    // To note that a model is gone changes nothing.
+    if (changes.every(({ reason }) => reason === 'gone')) return made[decision].mutate(input)
+    return made[decision].ask({
+      name: 'held',
+      title: t(`held.ask_${decision}`, { count: changes.length }),
+      text: t(decision === 'approve' ? 'held.ask_approve_text' : 'held.rejected'),
+      act: t(`held.${decision}`),
+      harmful: decision === 'reject',
+      input,
+    })
+  }
 }
 
 function effectColumns(): readonly Column<PriceChange>[] {

@@ -30,7 +30,15 @@ export function IpBlocksPage() {
             acts: ({ ip }) => [
               can('DELETE /admin/v1/ip-blocks/*ip') && {
                 label: t('blocks.lift'),
-                run: () => lift.mutate({ params: { ip } }),
+                run: () =>
+                  lift.ask({
+                    name: 'block-lift',
+                    title: t('blocks.ask_lift', { ip }),
+                    text: t('blocks.ask_lift_text'),
+                    act: t('blocks.lift'),
+                    harmful: false,
+                    input: { params: { ip } },
+                  }),
               },
             ],
           },

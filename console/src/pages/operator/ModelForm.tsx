@@ -5,7 +5,7 @@ import type { CatalogDocument, ModelEntry, Settings } from '../../../../src/api/
 import { PRICE_KEYS } from '../../../../src/tables/meter-table.ts'
 import { MODEL_TYPES } from '../../../../src/tables/model-types.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
-import { confirm } from '../../parts/Dialog.tsx'
+import { useUnsaved } from '../../parts/Dialog.tsx'
 import { bound } from '../../parts/Form.tsx'
 import { PlusIcon } from '../../parts/icons.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -86,6 +86,8 @@ function Editor({ document, first, selling, done }: EditorProps) {
   const [text, setText] = useState<string | null>(null)
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
   const put = useAct('PUT /admin/v1/models/*id', { quiet: true, said: t('common.saved'), renews: CATALOG_RENEWS, done })
+  // The text of a draft that nobody changed is that draft.
+  useUnsaved(text === null || JSON.stringify(parsedObject(text)) === JSON.stringify(entryOf(draft)) ? draft : { text })
   const entry = text === null ? (isComplete(draft) ? entryOf(draft) : null) : parsedModel(text)
   const turn = (tab: string | null): void => {
     if (tab === 'text') return setText(JSON.stringify(entryOf(draft), null, 2))
@@ -150,11 +152,11 @@ function Editor({ document, first, selling, done }: EditorProps) {
 function DeleteModel({ id, done }: { readonly id: string; readonly done: () => void }) {
   const remove = useAct('DELETE /admin/v1/models/*id', { renews: CATALOG_RENEWS, said: t('prices.deleted'), done })
   const ask = (): void =>
-    confirm({
+    remove.ask({
       name: 'model-delete',
       title: t('providers.ask_delete', { name: id }),
       text: t('prices.ask_delete_text'),
-      onConfirm: () => remove.mutate({ params: { id } }),
+      input: { params: { id } },
     })
   return <Press variant="subtle" color="red" size="xs" onClick={ask} text={t('common.delete')} />
 }

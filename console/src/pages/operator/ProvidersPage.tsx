@@ -9,7 +9,7 @@ import { useAct, useRead } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { CheckedForm } from '../../parts/CheckedForm.tsx'
 import { DataList } from '../../parts/DataList.tsx'
-import { confirm, Dialog } from '../../parts/Dialog.tsx'
+import { Dialog, useUnsaved } from '../../parts/Dialog.tsx'
 import { bound } from '../../parts/Form.tsx'
 import { Failed, Loaded } from '../../parts/Loaded.tsx'
 import { ButtonLink, Moment, Note, Press } from '../../parts/cells.tsx'
@@ -49,11 +49,11 @@ export function ProvidersPage() {
   const close = (): void => setEdited(null)
   const remove = useAct('DELETE /admin/v1/providers/:slug', { renews: CATALOG_RENEWS, said: t('providers.deleted') })
   const ask = (slug: string): void =>
-    confirm({
+    remove.ask({
       name: 'provider-delete',
       title: t('providers.ask_delete', { name: slug }),
       text: t('providers.ask_delete_text'),
-      onConfirm: () => remove.mutate({ params: { slug } }),
+      input: { params: { slug } },
     })
   return (
     <OperatorPage
@@ -203,6 +203,7 @@ interface EditorProps {
 function ProviderForm({ document, edited, done }: EditorProps) {
   const before = ownValue(document.providers, edited) ?? null
   const [draft, setDraft] = useState(() => providerDraft(edited, before))
+  useUnsaved(draft)
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
   // A new key is tried before it takes the place of one that works.
   const trial = useAct('POST /admin/v1/providers/try', { quiet: true })

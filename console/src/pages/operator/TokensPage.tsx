@@ -8,7 +8,7 @@ import { useAct } from '../../api/hooks.ts'
 import { Can, useCan } from '../../parts/Can.tsx'
 import { ServerList } from '../../parts/DataList.tsx'
 import { DayField } from '../../parts/DayField.tsx'
-import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
+import { AddButton, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { ExternalIdButton, ExternalName } from '../../parts/ExternalName.tsx'
 import { Form, useCall } from '../../parts/Form.tsx'
 import { Moment, type Tone, Note } from '../../parts/cells.tsx'
@@ -78,12 +78,12 @@ function TokenList() {
   const can = useCan()
   const revoke = useAct('DELETE /admin/v1/tokens/:id', { renews: ['GET /admin/v1/tokens'], said: t('tokens.done') })
   const ask = ({ id, name }: AdminToken): void =>
-    confirm({
+    revoke.ask({
       name: 'token-revoke',
       title: t('tokens.ask_revoke', { name }),
       text: t('tokens.ask_revoke_text'),
       act: t('tokens.revoke'),
-      onConfirm: () => revoke.mutate({ params: { id } }),
+      input: { params: { id } },
     })
   return (
     <ServerList

@@ -147,12 +147,12 @@ function UserMenu({ user, showLink }: { readonly user: ConsoleUser; readonly sho
   const link = useAct('POST /admin/v1/users/:id/password-link', { done: showLink })
   const unlink = useAct('DELETE /admin/v1/users/:id/identities/:identity', { renews, said: t('users.unlinked') })
   const askUnlink = (identity: ConsoleUser['identities'][number]): void =>
-    confirm({
+    unlink.ask({
       name: 'user-unlink',
       title: t('users.ask_unlink', { email }),
       text: t('users.ask_unlink_text', { who: identity.email ?? identity.subject, issuer: identity.issuer }),
       act: t('users.do_unlink'),
-      onConfirm: () => unlink.mutate({ params: { id, identity: identity.id } }),
+      input: { params: { id, identity: identity.id } },
     })
   const askRole = (title: string, body: RoleBody): void =>
     confirm({

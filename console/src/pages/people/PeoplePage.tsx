@@ -10,7 +10,7 @@ import { MEMBER_ROLES } from '../../../../src/tables/scopes.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { Moment, Press } from '../../parts/cells.tsx'
 import { DataList } from '../../parts/DataList.tsx'
-import { AddButton, confirm, Dialog, Secret } from '../../parts/Dialog.tsx'
+import { AddButton, Dialog, Secret } from '../../parts/Dialog.tsx'
 import { type Fields, Form, useCall } from '../../parts/Form.tsx'
 import { EditIcon, SecurityIcon, TrashIcon } from '../../parts/icons.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
@@ -270,12 +270,12 @@ function Invitations({ invitations, account, rules }: InvitationsProps) {
                 name: t('people.revoke_of', { email: email ?? t('people.anyone') }),
                 harmful: true,
                 run: () =>
-                  confirm({
+                  revoke.ask({
                     name: 'invitation-revoke',
                     title: t('people.ask_revoke', { email: email ?? t('people.anyone') }),
                     text: t('people.ask_revoke_text'),
                     act: t('people.revoke'),
-                    onConfirm: () => revoke.mutate(routes.ofOne(id)),
+                    input: routes.ofOne(id),
                   }),
               },
             ],
@@ -300,12 +300,12 @@ function Leave({ members }: { readonly members: readonly Member[] }) {
   const isLast = you?.role === 'owner' && members.filter(({ role }) => role === 'owner').length === 1
   if (you === undefined || isLast) return null
   const ask = (): void =>
-    confirm({
+    leave.ask({
       name: 'leave',
       title: t('people.leave_title'),
       text: t('people.leave_text'),
       act: t('people.leave_act'),
-      onConfirm: () => leave.mutate({}),
+      input: {},
     })
   return (
     <div>

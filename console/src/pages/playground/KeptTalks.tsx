@@ -1,7 +1,7 @@
 import { Group } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { Note, Press } from '../../parts/cells.tsx'
-import { Dialog } from '../../parts/Dialog.tsx'
+import { confirm, Dialog } from '../../parts/Dialog.tsx'
 import { List } from '../../parts/List.tsx'
 import { t } from '../../parts/words.ts'
 import { useProfile } from '../../session.tsx'
@@ -92,7 +92,13 @@ export function KeptTalks({ talks, show, open, remove }: Kept) {
                     label: t('common.delete'),
                     name: `${t('common.delete')}: ${titleOf(talk)}`,
                     harmful: true,
-                    run: () => remove(talk.id),
+                    run: () =>
+                      confirm({
+                        name: 'talk-delete',
+                        title: t('play.ask_delete', { title: titleOf(talk) }),
+                        text: t('play.ask_delete_text'),
+                        onConfirm: () => remove(talk.id),
+                      }),
                   },
                 ],
               },
@@ -100,7 +106,20 @@ export function KeptTalks({ talks, show, open, remove }: Kept) {
           />
           {shown.length > 0 && (
             <Group justify="flex-end" mt="md">
-              <Press variant="default" color="red" onClick={() => remove(null)} text={t('play.delete_all')} />
+              <Press
+                variant="default"
+                color="red"
+                onClick={() =>
+                  confirm({
+                    name: 'talks-delete',
+                    title: t('play.ask_delete_all', { count: shown.length }),
+                    text: t('play.ask_delete_text'),
+                    act: t('play.delete_all'),
+                    onConfirm: () => remove(null),
+                  })
+                }
+                text={t('play.delete_all')}
+              />
             </Group>
           )}
         </>

@@ -99,9 +99,21 @@ function Sessions() {
       title={t('security.sessions')}
       lead={t('security.sessions_lead')}
       actions={
-        <Button size="xs" variant="default" loading={revoke.isPending} onClick={() => revoke.mutate({})}>
-          {t('security.revoke_others')}
-        </Button>
+        <Press
+          size="xs"
+          variant="default"
+          loading={revoke.isPending}
+          onClick={() =>
+            revoke.ask({
+              name: 'sessions-end',
+              title: t('security.ask_revoke_others'),
+              text: t('security.ask_end_text'),
+              act: t('security.revoke_others'),
+              input: {},
+            })
+          }
+          text={t('security.revoke_others')}
+        />
       }
     >
       <ReadList
@@ -127,8 +139,19 @@ function Sessions() {
           { id: 'seen', title: t('security.seen'), as: 'ago', end: false, value: 'last_seen_at' },
           {
             id: 'actions',
-            acts: ({ id, current }) => [
-              !current && { label: t('security.end'), harmful: true, run: () => end.mutate({ params: { id } }) },
+            acts: ({ id, current, ip, user_agent: agent }) => [
+              !current && {
+                label: t('security.end'),
+                harmful: true,
+                run: () =>
+                  end.ask({
+                    name: 'session-end',
+                    title: t('security.ask_end', { agent: shortAgent(agent), ip }),
+                    text: t('security.ask_end_text'),
+                    act: t('security.end'),
+                    input: { params: { id } },
+                  }),
+              },
             ],
           },
         ]}

@@ -5,7 +5,7 @@ import type { AccountGroup } from '../../../../../src/api/admin/group-contract.t
 import { useAct, useRead } from '../../../api/hooks.ts'
 import { Can, useCan } from '../../../parts/Can.tsx'
 import { ReadList } from '../../../parts/DataList.tsx'
-import { AddButton, confirm, Dialog } from '../../../parts/Dialog.tsx'
+import { AddButton, Dialog } from '../../../parts/Dialog.tsx'
 import { ExternalIdField, externalIdOf, ExternalName } from '../../../parts/ExternalName.tsx'
 import { SearchField } from '../../../parts/Filters.tsx'
 import { Form, useFields } from '../../../parts/Form.tsx'
@@ -101,11 +101,11 @@ function AccountGroups() {
   const close = (): void => setEdited(null)
   const remove = useAct('DELETE /admin/v1/account-groups/:id', { renews: RENEWS, said: t('customers.group_deleted') })
   const ask = ({ id, name }: AccountGroup): void =>
-    confirm({
+    remove.ask({
       name: 'group-delete',
       title: t('customers.ask_delete', { name }),
       text: t('customers.ask_delete_text'),
-      onConfirm: () => remove.mutate({ params: { id } }),
+      input: { params: { id } },
     })
   const actOf = (label: string, group: AccountGroup) => ({ label, name: `${label}: ${group.name}` })
   return (
