@@ -9,6 +9,7 @@ import type { Clock, SyncedClock } from '../base/clock.ts'
 import { randomIds, type IdSource } from '../base/ids.ts'
 import { noFeeds, type Feeds } from '../catalog/feed-ports.ts'
 import { openFeeds } from '../catalog/feeds/feeds.ts'
+import { PriceNotices } from '../catalog/price-notices.ts'
 import { HeldPrices } from '../catalog/held-prices.ts'
 import { createIsSecure } from '../http/public-url.ts'
 import { EndJournal, type Journal } from '../ledger/end-journal.ts'
@@ -101,6 +102,7 @@ export async function createServices(
   const notices = noticesOf(base, nodes, connections, access)
   const feeds = feedsOf(base, nodes, connections)
   const upkeep = upkeepOf(base, pay)
+  const prices = new PriceNotices({ ...base, catalog, store, leads: () => nodes.leads })
   return {
     core,
     clock,
@@ -125,9 +127,10 @@ export async function createServices(
       })
       // From here on it is known which node is the leader.
       feeds.start()
+      prices.start()
     },
     stop: async (drainMs, closed) => {
-      for (const part of [feeds, ...upkeep, notices, connections]) await part.stop()
+      for (const part of [feeds, prices, ...upkeep, notices, connections]) await part.stop()
       await pay.stop(drainMs, closed)
       await refusals.stop()
       await nodes.stop()

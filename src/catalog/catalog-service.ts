@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { approvedAfter, priceChanges, withPrices, type PriceChange, type PriceSource } from './price-list.ts'
 import { isDeepStrictEqual } from 'node:util'
-import type { Decimal } from '../base/money.ts'
 import type { CatalogStore } from '../store/catalog/catalog-store.ts'
 import type { CatalogPorts } from './catalog-ports.ts'
 import { BUNDLED, type BundledRelease, withoutBundled } from './bundled.ts'
@@ -33,9 +32,17 @@ import {
   onTop,
   OvertakenError,
 } from './catalog-state.ts'
-import { pricesFor } from './customer-prices.ts'
+import {
+  comingSteps,
+  isDueAt,
+  nextOf,
+  withComing,
+  type ComingEdit,
+  type ComingPrices,
+  type ComingStep,
+} from './coming-prices.ts'
 import type { CatalogWarning } from './catalog-warning.ts'
-import type { Catalog, Prices, Provider, Snapshot } from './catalog.ts'
+import type { Catalog, Provider, Snapshot } from './catalog.ts'
 import { credentialsOf, keepCredentials, withMaskedCredentials, withoutCredentials } from './credentials.ts'
 import { difference } from './difference.ts'
 import {
@@ -61,14 +68,12 @@ import { missingSteps } from './known-providers.ts'
 import { mergeRates, type MergedRates } from './feed-rates.ts'
 import { priceWarnings } from './price-doubts.ts'
 import type { Fault } from './source-tree.ts'
-import { rowPrices, type PricedRow, type RowPrices } from './price-conditions.ts'
-import { buildSnapshot, NO_RIGHTS, settingsOf, type FileRights } from './snapshot.ts'
+import { PriceVersions } from './price-versions.ts'
+import { buildSnapshot, NO_RIGHTS, type FileRights } from './snapshot.ts'
 import { documentYaml } from './wire-document.ts'
 import { ownValue } from '../base/own-value.ts'
 import { isoDay, isoTime } from '../base/time.ts'
 
-const VERSIONS_KEPT = 64
-const DOCUMENTS_KEPT = 4
 /**
  * The catalogue: what is sold now, at which price, by which provider.
  *
@@ -79,29 +84,26 @@ const DOCUMENTS_KEPT = 4
  * that a feed brings. `catalog-state.ts` puts them together, `snapshot.ts` builds what the paid path reads,
  * `current()`, which a request keeps to its end. `document-reader.ts` reads documents, `wire-document.ts` writes them.
  *
- * **What it offers.** `current`, `shown`, `exportText`, `notes`, `warnings`; of earlier versions `priceOf`, `pricesOf`,
- * `pricedCatalog`, `ratesOf`, `ratesAt`; the operator's changes (`apply…`, `put…`, `delete…`, `connectProvider`,
- * `patchSettings`) and those from outside (`updateBundle`, `applyRates`, `applyPrices`).
- *
- * **How a change is made.** Changes run one after another, each on top of what other nodes have appended. The whole
+ * **What it offers.** `current`, `shown`, `exportText`, `notes`, `warnings`; earlier versions (`price-versions.ts`);
+ * the operator's changes, those from outside (`updateBundle`, `applyRates`, `applyPrices`), those of later
+ * (`…Coming`).
+ * Changes run one after another, each on top of what other nodes have appended. The whole
  * document is checked (`checkedSuccessor`), so no faulty document is ever in force. A change without a difference makes
  * no version.
- *
- * **What it never does.** It calls no other service (`feeds` does), charges nobody, knows no account. Credentials leave
- * it masked and are stored encrypted.
+ * It calls no other service, charges nobody, knows no account. Credentials leave it masked.
  */
-export class CatalogService implements Catalog {
+export class CatalogService extends PriceVersions implements Catalog {
   readonly #ports: CatalogPorts
-  readonly #versions = new Map<number, Snapshot>()
-  readonly #documents = new Map<number, CatalogDocument>()
   readonly #listeners: (() => void)[] = []
   #state: CatalogState = NOTHING
+  #steps: readonly ComingStep[] | null = null
   #fileDigest: string | null = null
   #snapshot: Snapshot
   /** Changes are applied one after another. */
   #tail: Promise<unknown> = Promise.resolve()
 
   constructor(ports: CatalogPorts) {
+    super(ports.store)
     this.#ports = ports
     this.#snapshot = buildSnapshot(EMPTY_DOCUMENT, ports.adapters, 0, 0)
   }
@@ -129,14 +131,19 @@ export class CatalogService implements Catalog {
         !isDeepStrictEqual(withoutCredentials(effectiveDocument(next)), stored)
       )
         await this.#apply(next, this.#fileDigest)
+      await this.#settleDue()
     })
   }
 
-  /** Takes over a version that another process applied; false = nothing is newer. */
+  /** Takes over a version that another process applied, then makes what is due count; false = nothing is newer. */
   async refresh(): Promise<boolean> {
     // This runs often, so the version number is read before the long document.
-    if ((await this.#ports.store.newest()) <= this.#snapshot.priceVersion) return false
-    return this.#inTurn(() => this.#adoptNewer())
+    if (!this.isDue() && (await this.#ports.store.newest()) <= this.#snapshot.priceVersion) return false
+    return this.#change(async () => {
+      const isNewer = await this.#adoptNewer()
+      await this.#settleDue()
+      return isNewer
+    })
   }
 
   /**
@@ -215,7 +222,7 @@ export class CatalogService implements Catalog {
 
   /** The models in force as they would be with these changes. */
   preview(changes: readonly PriceChange[]): Snapshot['models'] {
-    return this.#built(effectiveDocument({ ...this.#state, ...withChanges(this.#state, changes) }), 0, 0).models
+    return this.built(effectiveDocument({ ...this.#state, ...withChanges(this.#state, changes) }), 0, 0).models
   }
 
   /** Providers that have bundled models; none if the bundle is not sold. */
@@ -244,6 +251,41 @@ export class CatalogService implements Catalog {
     })
   }
 
+  /** Changes of prices that count from a later time, the first one first; with a failure, not at all. */
+  coming(): readonly ComingPrices[] {
+    return this.#state.coming
+  }
+
+  /** What each change that waits does to the models in force then. */
+  comingModels(): readonly ComingStep[] {
+    const { own, base, coming } = this.#state
+    const modelsOf = (later: CatalogDocument): Snapshot['models'] =>
+      this.built(effectiveDocument({ ...this.#state, own: later }), 0, 0).models
+    this.#steps ??= comingSteps(coming, own, base, this.#snapshot.models, modelsOf)
+    return this.#steps
+  }
+
+  /** Adds or takes back coming changes. `linesOf`: the difference that one would make now. */
+  changeComing<T>(
+    change: (all: readonly ComingPrices[], linesOf: (one: ComingPrices) => readonly string[]) => ComingEdit<T>,
+  ): Promise<T> {
+    return this.#change(async () => {
+      await this.#adoptNewer()
+      const { own, base } = this.#state
+      const [result, coming] = change(this.#state.coming, (one) => {
+        const next = this.#after(this.#successor(withComing(own, base, one)))
+        return difference(effectiveDocument(this.#state), effectiveDocument(next))
+      })
+      if (coming.length !== this.#state.coming.length) await this.#apply({ ...this.#state, coming }, this.#fileDigest)
+      return result
+    })
+  }
+
+  /** Whether a change is due: no request is admitted before `refresh` has applied it. */
+  isDue(): boolean {
+    return isDueAt(this.#state.coming, this.#ports.clock.now())
+  }
+
   putProvider(slug: string, entry: ProviderEntry, check?: CatalogGuard): Promise<PutOutcome> {
     return this.#edit((document, base) => withProvider(document, base, slug, entry), check)
   }
@@ -259,7 +301,7 @@ export class CatalogService implements Catalog {
     const before = effectiveDocument(this.#state)
     const document = keepCredentials(before, { ...EMPTY_DOCUMENT, providers: { [slug]: entry } }, problems)
     if (problems.length > 0) throw new CatalogFaults(problems)
-    const provider = this.#built(document, 0, 0).providers.get(slug)
+    const provider = this.built(document, 0, 0).providers.get(slug)
     if (provider === undefined) throw new Error(`Provider ${slug} is not in the catalogue of itself alone.`)
     return provider
   }
@@ -333,57 +375,20 @@ export class CatalogService implements Catalog {
     return [...catalogNotes(this.#state, this.#ports.release.models), ...unroutableWarnings(this.#state.own)]
   }
 
-  /**
-   * The prices of an endpoint in a version; null when that version did not sell it. `variant` = the key of one of its
-   * prices by resolution.
-   */
-  async priceOf(
-    version: number,
-    modelId: string,
-    endpointId: string,
-    variant: string | null = null,
-  ): Promise<Prices | null> {
-    const snapshot = this.#versions.get(version) ?? (await this.#loadVersion(version))
-    const endpoint = snapshot?.models.get(modelId)?.endpoints.find(({ id }) => id === endpointId)
-    return (variant === null ? endpoint : endpoint?.variants?.get(variant)) ?? null
-  }
-
-  /** The prices by which a row of the log was charged; null = they are gone. */
-  async pricesOf(row: PricedRow): Promise<RowPrices | null> {
-    if (row.endpointId === null) return null
-    const prices = await this.priceOf(row.priceVersion, row.model, row.endpointId, row.variant ?? null)
-    return prices === null ? null : rowPrices(pricesFor(prices, row.markup), row)
-  }
-
-  /** A stored price version; null = there is none. */
-  async pricedCatalog(version: number): Promise<CatalogDocument | null> {
-    const known = this.#documents.get(version)
-    if (known !== undefined) return known
-    const stored = await this.#ports.store.byVersion(version)
-    if (stored === null) return null
-    const { effective } = parseStored(stored.document, null)
-    // Replayed rows come in the order of their versions, so earlier documents are no longer needed.
-    if (this.#documents.size >= DOCUMENTS_KEPT) this.#documents.clear()
-    this.#documents.set(version, effective)
-    return effective
-  }
-
-  /** RUB per unit of each currency in that price version. */
-  async ratesOf(version: number): Promise<Readonly<Record<string, Decimal>>> {
-    const snapshot = this.#versions.get(version) ?? (await this.#loadVersion(version))
-    return snapshot?.settings.rates ?? {}
-  }
-
-  /** The same for the version in force at a time, Unix ms. */
-  async ratesAt(atMs: number): Promise<Readonly<Record<string, Decimal>>> {
-    const stored = await this.#ports.store.at(atMs)
-    return stored === null ? {} : settingsOf(parseStored(stored.document, null).effective.settings).rates
-  }
-
-  async #loadVersion(version: number): Promise<Snapshot | null> {
-    const stored = await this.#ports.store.byVersion(version)
-    if (stored === null) return null
-    return this.#keep(this.#built(parseStored(stored.document, null).effective, version, stored.createdAtMs))
+  /** Each change is a price version. One that the catalogue of now cannot take stays, with the reason. */
+  async #settleDue(): Promise<void> {
+    while (this.isDue()) {
+      const { own, base, coming } = this.#state
+      const [due, rest] = nextOf(coming)
+      try {
+        const next = this.#successor(withComing(own, base, due))
+        await this.#apply({ ...this.#after(next), coming: rest }, this.#fileDigest, next.models)
+      } catch (thrown) {
+        if (!(thrown instanceof CatalogFaults)) throw thrown
+        const failed = { ...due, failure: thrown.message }
+        await this.#apply({ ...this.#state, coming: [failed, ...rest] }, this.#fileDigest)
+      }
+    }
   }
 
   #edit<T>(change: Edit<T>, check?: CatalogGuard): Promise<T | 'same'> {
@@ -424,11 +429,7 @@ export class CatalogService implements Catalog {
   }
 
   #change<T>(work: () => Promise<T>): Promise<T> {
-    return this.#inTurn(() => onTop(work))
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#tail.then(work)
+    const turn = this.#tail.then(() => onTop(work))
     this.#tail = turn.catch(() => undefined)
     return turn
   }
@@ -478,22 +479,16 @@ export class CatalogService implements Catalog {
   }
 
   #use(version: number, atMs: number): void {
-    this.#snapshot = this.#keep(this.#built(effectiveDocument(this.#state), version, atMs))
+    this.#snapshot = this.kept(this.built(effectiveDocument(this.#state), version, atMs))
+    this.#steps = null
     for (const listener of this.#listeners) listener()
   }
 
-  #built(document: CatalogDocument, version: number, atMs: number): Snapshot {
+  protected built(document: CatalogDocument, version: number, atMs: number): Snapshot {
     return buildSnapshot(document, this.#ports.adapters, version, atMs, (slug) => {
       const entry = ownValue(document.providers, slug)
       return entry === undefined ? NO_RIGHTS : this.rightsOf(slug, entry)
     })
-  }
-
-  #keep(snapshot: Snapshot): Snapshot {
-    const [oldest] = this.#versions.keys()
-    if (this.#versions.size >= VERSIONS_KEPT && oldest !== undefined) this.#versions.delete(oldest)
-    this.#versions.set(snapshot.priceVersion, snapshot)
-    return snapshot
   }
 }
 

@@ -15,6 +15,7 @@ import { addressOf, type FileRights } from './snapshot.ts'
 import { ownValue } from '../base/own-value.ts'
 import { isDeepStrictEqual } from 'node:util'
 import { CatalogFaults, soundnessProblems } from './catalog-check.ts'
+import type { ComingPrices } from './coming-prices.ts'
 import { successorOf } from './document-edits.ts'
 import { priceFaults } from './price-doubts.ts'
 import type { Fault } from './source-tree.ts'
@@ -34,6 +35,8 @@ export interface CatalogState {
    * absent, a person approved the price in force.
    */
   readonly approved: ApprovedPrices
+  /** Changes that count from a later time, the first one first. */
+  readonly coming: readonly ComingPrices[]
 }
 
 /** The state before the first document. */
@@ -43,6 +46,7 @@ export const NOTHING: CatalogState = Object.freeze({
   feed: {},
   filed: [],
   approved: {},
+  coming: [],
 })
 
 interface StoredState extends CatalogState {
@@ -70,9 +74,9 @@ export function parseStored(text: string, fileDigest: string | null): StoredStat
   // Written by storedText from a validated document. Versions from before the bundled models have neither base nor
   // feed. Earlier versions do not say which providers a file gave: if there was a file, all of them count.
   const stored = JSON.parse(text) as Pick<StoredState, 'own' | 'effective'> & Partial<StoredState>
-  const { own, base = BUNDLED, feed = {}, approved = {}, effective } = stored
+  const { own, base = BUNDLED, feed = {}, approved = {}, coming = [], effective } = stored
   const filed = stored.filed ?? (fileDigest === null ? [] : Object.keys(own.providers))
-  return { own, base, feed, effective, filed, approved }
+  return { own, base, feed, effective, filed, approved, coming }
 }
 
 export function encryptState({ own, base }: CatalogState, cipher: Cipher): Buffer {
@@ -81,18 +85,14 @@ export function encryptState({ own, base }: CatalogState, cipher: Cipher): Buffe
 }
 
 /** The stored state with its keys in place. */
-export function decryptState(
-  { own, base, feed, filed, approved }: CatalogState,
-  encrypted: Buffer,
-  cipher: Cipher,
-): CatalogState {
+export function decryptState({ own, base, ...rest }: CatalogState, encrypted: Buffer, cipher: Cipher): CatalogState {
   const all = decryptCredentials(encrypted, cipher)
   const bundled = Object.fromEntries(
     Object.entries(all).flatMap(([name, keys]) =>
       name.startsWith(BASE_PREFIX) ? [[name.slice(BASE_PREFIX.length), keys]] : [],
     ),
   )
-  return { own: withCredentials(own, all), base: withCredentials(base, bundled), feed, filed, approved }
+  return { ...rest, own: withCredentials(own, all), base: withCredentials(base, bundled) }
 }
 
 /**
@@ -109,6 +109,7 @@ export function stateAfter(
     own,
     base: { ...base, models: withApproved(base.models, before.base.models, before.approved) },
     approved: before.approved,
+    coming: before.coming,
     feed: feedAfter(before, own),
     filed: before.filed.filter((slug) => {
       const entry = ownValue(own.providers, slug)

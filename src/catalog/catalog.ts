@@ -180,6 +180,10 @@ export interface Snapshot {
 /** Holds the current snapshot. */
 export interface Catalog {
   current(): Snapshot
+  /** Whether the time of a change of prices has come that is not applied yet. */
+  isDue(): boolean
+  /** Applies it. */
+  refresh(): Promise<unknown>
 }
 
 /** The facts of an adapter that the catalogue needs. */

@@ -16,6 +16,8 @@ export const EVENT_ACTIONS = [
   'code.delete',
   'code.redeem',
   'code.update',
+  'coming_prices.create',
+  'coming_prices.delete',
   'ip_block.delete',
   'kek.rotate',
   'key.create',

@@ -75,6 +75,16 @@ export function lowBalanceSubject(accountId: string): string {
   return `balance.low ${accountId}`
 }
 
+/** Prices of models that the account uses will be others; told once of each change. */
+export function comingPricesNotice(
+  accountId: string,
+  changeId: string,
+  detail: NewNotice['detail'],
+  atMs: number,
+): NewNotice {
+  return noticeOf('prices.coming', { accountId, subject: null, cause: `${changeId} ${accountId}`, atMs, detail })
+}
+
 /** The first refusals of a key for a cause after a quiet time. `keyId` is empty for several keys. */
 export function refusedRequests(refused: {
   readonly accountId: string

@@ -2,6 +2,7 @@ import { ERRORS } from '../base/error-table.ts'
 import { ownValue } from '../base/own-value.ts'
 import { type Label, oneLine } from '../base/text.ts'
 import type { Notice } from '../store/notices/notice-rows.ts'
+import { PRICE_SCALES, PRICED_METERS } from '../tables/meter-table.ts'
 import { NOTICES, type NoticeKind } from '../tables/notice-table.ts'
 
 const WORD_CHARACTERS_MAX = 120
@@ -25,6 +26,7 @@ interface NoticeWords {
   readonly money: (name: string) => string
   readonly number: (name: string) => string
   readonly keyName: string
+  readonly format: TextFormat
   readonly detail: Notice['detail']
 }
 
@@ -69,6 +71,10 @@ const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
   'requests.refused': ({ keyName, number, detail }) => ({
     en: `Requests of ${detail['key'] === undefined ? 'several keys' : `the key ${keyName}`} are refused: ${causeOf(detail).en}. So far: ${number('requests')}. You hear of it again after an hour without refusals.`,
     ru: `Запросы ${detail['key'] === undefined ? 'нескольких ключей' : `ключа ${keyName}`} отклоняются: ${causeOf(detail).ru}. Пока отклонено: ${number('requests')}. Снова сообщим, если час отказов не будет.`,
+  }),
+  'prices.coming': (words) => ({
+    en: `Models that you use cost something else from ${words.format.time(Number(words.detail['from']))} on:\n\n${comingLines(words, 'en')}`,
+    ru: `Цены моделей, которыми вы пользуетесь, изменятся ${words.format.time(Number(words.detail['from']))}:\n\n${comingLines(words, 'ru')}`,
   }),
   'job.ended': ({ word, detail }) => ({
     en: `The video job ${word('job')} (${word('model')}) ${JOB_ENDS.get(detail['status'])?.en ?? word('status')}.`,
@@ -129,6 +135,33 @@ function causeOf({ error_type: type }: Notice['detail']): Label {
   const row: object | undefined = typeof type === 'string' ? ownValue(ERRORS, type) : undefined
   // The table's labels have both languages.
   return row !== undefined && 'label' in row ? (row.label as Label) : { en: shown(type), ru: shown(type) }
+}
+
+const UNDER_CONDITIONS: Label = { en: 'prices under conditions', ru: 'цены при особых условиях' }
+const MORE: Label = { en: 'More models', ru: 'Ещё моделей' }
+
+/** A line for each model: its prices before and after. */
+function comingLines({ detail, format }: NoticeWords, language: Language): string {
+  // `catalog/price-notices.ts` writes them in this form.
+  const { models, more } = detail as {
+    readonly models: readonly {
+      readonly model: string
+      readonly prices: readonly { readonly price: string; readonly before: string; readonly after: string }[]
+    }[]
+    readonly more: number
+  }
+  const nameOf = (key: string): string => {
+    const row = PRICED_METERS.find(({ priceKey }) => priceKey === key)
+    const unit = row === undefined ? undefined : PRICE_SCALES[row.scale].label?.[language]
+    return [row?.priceLabel[language] ?? key, unit].filter((part) => part !== undefined).join(' ')
+  }
+  const lines = models.map(({ model, prices }) => {
+    const all = prices.map(
+      ({ price, before, after }) => `${nameOf(price)} ${format.money(Number(before))} → ${format.money(Number(after))}`,
+    )
+    return `${shown(model)}: ${all.length === 0 ? UNDER_CONDITIONS[language] : all.join('; ')}`
+  })
+  return [...lines, ...(more > 0 ? [`${MORE[language]}: ${format.number(more)}`] : [])].join('\n')
 }
 
 function ratesOf(detail: Notice['detail']): string {
@@ -196,6 +229,7 @@ function wordsOf({ detail }: Notice, { key }: NoticeNames, format: TextFormat): 
     money: (name) => format.money(Number(detail[name])),
     number: (name) => format.number(Number(detail[name])),
     keyName: key === null ? word('key') : `${format.quoted(oneLine(key, WORD_CHARACTERS_MAX))} (${word('key')})`,
+    format,
     detail,
   }
 }

@@ -21,6 +21,7 @@ export const NOTICES = {
   },
   'limit.reached': { audience: 'account', label: { en: 'A limit is used up', ru: 'Лимит исчерпан' } },
   'requests.refused': { audience: 'account', label: { en: 'Requests are refused', ru: 'Запросы отклоняются' } },
+  'prices.coming': { audience: 'account', label: { en: 'Prices will change', ru: 'Цены изменятся' } },
   'job.ended': { audience: 'account', label: { en: 'A video job has ended', ru: 'Задание видео завершено' } },
   'provider.failing': {
     audience: 'operator',

@@ -105,6 +105,18 @@ const CAUSES: Readonly<Record<NoticeKind, () => Promise<Partial<Told>>>> = {
     for (let count = 0; count < 3; count += 1) await ask('test/works', [40, 45], key)
     return { account: rich.id, data: { key: id, error_type: 'limit_exceeded' } }
   },
+  'prices.coming': async () => {
+    await ask('test/works')
+    const from = Date.now() + 86_400_000
+    const body = { from: new Date(from).toISOString(), markup: 2 }
+    await until(5_000, 'the usage is counted', async () => {
+      const { data } = (await tollgate.admin('GET', '/admin/v1/price-changes/accounts?model=test/works')).body
+      return data.length > 0
+    })
+    const { status, text } = await tollgate.admin('POST', '/admin/v1/coming-prices', body)
+    assert.equal(status, 201, text)
+    return { account: rich.id, data: { from, more: 0 } }
+  },
   'job.ended': async () => {
     const body = { model: 'sandbox/video', prompt: 'A lake', duration: 4 }
     const { status, body: job, text } = await tollgate.post('/v1/videos', rich.key, body)

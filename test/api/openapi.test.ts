@@ -186,6 +186,7 @@ const REFUSED: Readonly<Record<string, number>> = {
   // No list of prices is followed.
   'POST /admin/v1/price-changes/:id/approve': 404,
   'POST /admin/v1/price-changes/:id/reject': 404,
+  'DELETE /admin/v1/coming-prices/:id': 404,
   // No model of the example is sold here, and no group has its id.
   'GET /admin/v1/customer-prices': 404,
   'GET /admin/v1/account-groups/:id': 404,

@@ -178,6 +178,7 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   // No payments are configured, no provider has a list of prices, and there are no groups: nothing has these ids.
   '/admin/v1/account-groups/:id': () => 'grp_none',
   '/admin/v1/price-changes/:id': () => 'prc_none',
+  '/admin/v1/coming-prices/:id': () => 'cpr_none',
   '/cabinet/v1/payments/:id': () => 'pay_none',
 }
 

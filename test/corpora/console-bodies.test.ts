@@ -41,6 +41,7 @@ const OF_THE_CATALOGUE = [
   'PUT /admin/v1/providers/:slug',
   'POST /admin/v1/providers/try',
   'POST /admin/v1/providers',
+  'POST /admin/v1/coming-prices',
   'PUT /admin/v1/models/*id',
   'PATCH /admin/v1/settings',
 ]

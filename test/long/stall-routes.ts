@@ -171,6 +171,7 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
     'POST /admin/v1/catalog/update': NOTHING,
     'POST /admin/v1/providers/try': row('slug', 'provider'),
     'POST /admin/v1/providers': row('slug', 'provider', 'models'),
+    'POST /admin/v1/coming-prices': row('from', 'markup', 'providers', 'models'),
     'POST /admin/v1/price-changes/fetch': NOTHING,
     'POST /admin/v1/price-changes/decide': row('ids', 'decision'),
     'POST /admin/v1/price-changes/:id/approve': NOTHING,

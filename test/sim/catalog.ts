@@ -38,6 +38,14 @@ export class SimCatalog {
     return this.#current
   }
 
+  isDue(): boolean {
+    return false
+  }
+
+  refresh(): Promise<unknown> {
+    return Promise.resolve()
+  }
+
   get monthEndMs(): number {
     return MONTH_ENDS[this.#timezone]
   }

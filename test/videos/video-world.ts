@@ -141,7 +141,7 @@ export function runnerOf(
     jobs: wrap(bench.store.jobs, 'jobs'),
     files: wrap(bench.store.files, 'files'),
     ledger: wrap(bench.ledger, 'ledger'),
-    catalog: { current: () => snapshot },
+    catalog: { current: () => snapshot, isDue: () => false, refresh: async () => false },
     upstreams: new Map([['openai', wrap<VideoUpstream>(provider, 'provider')]]),
     cipher: PLAIN_CIPHER,
     notice: () => undefined,

@@ -48,7 +48,7 @@ export const EndpointBody = body({
   ...fieldSchemas(ENDPOINT_FIELDS),
 })
 
-const MODEL = body({
+export const MODEL = body({
   id: FILLED,
   type: oneOf(MODEL_TYPES),
   endpoints: list(EndpointBody, '', { minItems: 1, maxItems: 10_000 }),

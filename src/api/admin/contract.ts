@@ -29,6 +29,7 @@ import {
   Warned,
 } from './catalog-contract.ts'
 import { CatalogBody, ConnectionBody, ModelBody, ProviderBody, TrialBody } from './catalog-body.ts'
+import { COMING_ROUTES } from './coming-contract.ts'
 import { REPORT_ROUTES } from './report-contract.ts'
 import { VIDEO_ROUTES } from '../../pay/videos/operator-contract.ts'
 import {
@@ -340,6 +341,7 @@ export const ADMIN_ROUTES = completed({
 
   ...GROUP_ROUTES,
   ...PRICE_ROUTES,
+  ...COMING_ROUTES,
   ...NOTICE_ROUTES,
   ...REPORT_ROUTES,
   ...RECONCILIATION_ROUTES,

@@ -7,6 +7,7 @@ import { accountAdminRoutes, keyAdminRoutes } from './accounts.ts'
 import { groupAdminRoutes } from './account-groups.ts'
 import { catalogAdminRoutes, priceAdminRoutes } from './catalog.ts'
 import { ADMIN_ROUTES, type AdminApi } from './contract.ts'
+import { comingAdminRoutes } from './coming-prices.ts'
 import { codeAdminRoutes } from './codes.ts'
 import { marginAdminRoutes, reportAdminRoutes } from './reports.ts'
 import { logAdminRoutes } from './operator-log.ts'
@@ -26,6 +27,7 @@ export function adminRoutes(ports: AdminPorts, adapters: KnownAdapters): readonl
     ...keyAdminRoutes(ports),
     ...catalogAdminRoutes(ports, adapters),
     ...priceAdminRoutes(ports),
+    ...comingAdminRoutes(ports),
     ...reportAdminRoutes(ports),
     ...logAdminRoutes(ports),
     ...proofAdminRoutes(ports),

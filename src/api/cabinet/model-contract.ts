@@ -1,4 +1,17 @@
-import { flag, list, nullable, object, oneOf, text, whole, day, number, map, type Static } from '../../base/schema.ts'
+import {
+  time,
+  flag,
+  list,
+  nullable,
+  object,
+  oneOf,
+  text,
+  whole,
+  day,
+  number,
+  map,
+  type Static,
+} from '../../base/schema.ts'
 import { type WireRoute } from '../../base/wire-route.ts'
 import { MODEL_TYPES } from '../../tables/model-types.ts'
 
@@ -50,6 +63,9 @@ export const ModelRow = object({
   created: day(),
   prices: Prices,
   conditions: Conditions,
+  coming: nullable(
+    object({ from: time(), prices: Prices, conditions: Conditions }, 'The prices from a later time on; null = none.'),
+  ),
   aliases: list(text()),
   allowed: flag('Usable by this account and its settings.'),
   voices: list(text()),

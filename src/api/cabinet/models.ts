@@ -1,11 +1,11 @@
 import type { Endpoint, Model, Snapshot } from '../../catalog/catalog.ts'
-import { snapshotFor } from '../../catalog/customer-prices.ts'
+import { pricesFor, snapshotFor } from '../../catalog/customer-prices.ts'
 import { cheapestEndpoint, shownConditions, shownPrices } from '../../catalog/shown-prices.ts'
 import { ApiError } from '../../base/errors.ts'
 import { ModelRow, type ModelEndpoint, type Prices } from './model-contract.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { accountOf } from './summary.ts'
-import { isoDay } from '../../base/time.ts'
+import { isoDay, isoTime } from '../../base/time.ts'
 import { wire } from '../../base/wire-route.ts'
 
 export async function modelList(
@@ -13,17 +13,17 @@ export async function modelList(
   { accountId }: Visit,
 ): Promise<{ readonly data: readonly ModelRow[] }> {
   const { allowedModels } = await accountOf(ports, accountId)
-  const { models } = await ownCatalog(ports, accountId)
+  const { models, markup } = await ownCatalog(ports, accountId)
   const listed = [...models.values()].filter(({ hidden }) => !hidden)
-  return { data: listed.map((model) => modelRow(ports, model, allowedModels)) }
+  return { data: listed.map((model) => modelRow(ports, model, allowedModels, markup)) }
 }
 
 export async function oneModel(ports: CabinetPorts, { call, accountId }: Visit): Promise<ModelRow> {
   const id = call.params['id'] ?? ''
-  const { models, aliases } = await ownCatalog(ports, accountId)
+  const { models, aliases, markup } = await ownCatalog(ports, accountId)
   const model = models.get(id) ?? models.get(aliases.get(id) ?? '')
   if (model === undefined) throw new ApiError('model_record_not_found', `Model '${id.slice(0, 200)}' not found`)
-  return modelRow(ports, model, (await accountOf(ports, accountId)).allowedModels)
+  return modelRow(ports, model, (await accountOf(ports, accountId)).allowedModels, markup)
 }
 
 /** What is sold, at the account's prices. */
@@ -32,7 +32,12 @@ async function ownCatalog(ports: CabinetPorts, accountId: string): Promise<Snaps
   return snapshotFor(ports.catalog.current(), markup ?? undefined)
 }
 
-function modelRow(ports: CabinetPorts, model: Model, allowed: readonly string[] | null): ModelRow {
+function modelRow(
+  ports: CabinetPorts,
+  model: Model,
+  allowed: readonly string[] | null,
+  markup: string | undefined,
+): ModelRow {
   const cheapest = cheapestEndpoint(model.endpoints)
   return wire(ModelRow, model, {
     description: model.description === '' ? null : model.description,
@@ -40,6 +45,7 @@ function modelRow(ports: CabinetPorts, model: Model, allowed: readonly string[] 
     created: isoDay(model.created * 1_000),
     prices: cheapest === null ? {} : pricesOf(model, cheapest),
     conditions: cheapest === null ? [] : conditionsOf(cheapest),
+    coming: comingPrices(ports, model, markup),
     allowed: allowed === null || allowed.includes(model.id),
     voices: model.supportedVoices ?? [],
     formats: model.supportedFormats ?? [],
@@ -47,6 +53,16 @@ function modelRow(ports: CabinetPorts, model: Model, allowed: readonly string[] 
     durations: model.supportedDurations ?? [],
     endpoints: model.endpoints.map((endpoint) => endpointRow(ports, model, endpoint)),
   })
+}
+
+/** The first change that waits for the model's prices. */
+function comingPrices({ catalog }: CabinetPorts, { id }: Model, markup: string | undefined): ModelRow['coming'] {
+  const step = catalog.comingModels().find(({ changed }) => changed.has(id))
+  const model = step?.after.get(id)
+  const cheapest = model === undefined ? null : cheapestEndpoint(model.endpoints)
+  if (step === undefined || model === undefined || cheapest === null) return null
+  const own = pricesFor(cheapest, markup)
+  return { from: isoTime(step.change.fromMs), prices: pricesOf(model, own), conditions: conditionsOf(own) }
 }
 
 function endpointRow(ports: CabinetPorts, model: Model, endpoint: Endpoint): ModelEndpoint {
@@ -69,7 +85,7 @@ function endpointRow(ports: CabinetPorts, model: Model, endpoint: Endpoint): Mod
   }
 }
 
-function pricesOf(model: Model, endpoint: Endpoint): Prices {
+function pricesOf(model: Model, endpoint: Pick<Endpoint, 'sell'>): Prices {
   return Object.fromEntries(shownPrices(model.type, endpoint.sell).map(({ key, text }) => [key, text]))
 }
 

@@ -68,7 +68,8 @@ function snapshotOf(text: string): Snapshot {
   return buildSnapshot(withBundled(document), adaptersNamed('openai', 'sandbox'), 1, 0)
 }
 
-const catalog: { shot: Snapshot; current(): Snapshot } = { shot: snapshotOf(CATALOGUE), current: () => catalog.shot }
+const still = { isDue: () => false, refresh: async () => false }
+const catalog = { ...still, shot: snapshotOf(CATALOGUE), current: (): Snapshot => catalog.shot }
 const router = new Router<Route<Principal>>(
   modelRoutes({
     catalog,

@@ -15,6 +15,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'account-groups': `grp_${ID}`,
   channels: `chn_${ID}`,
   codes: `code_${ID}`,
+  'coming-prices': `cpr_${ID}`,
   deliveries: `dlv_${ID}`,
   generations: `gen-${ID}`,
   identities: ID,

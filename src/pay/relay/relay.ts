@@ -108,6 +108,9 @@ export class Relay {
 
   async #admit(call: PaidCall): Promise<Generation> {
     const { accountId, keyId, limits } = call.principal
+    const { catalog } = this.#ports
+    // A price counts exactly from its time on: nothing is planned with the one before.
+    if (catalog.isDue()) await catalog.refresh()
     // A new plain answer is refused while it still costs nothing: later it would be paid for, and wait for memory.
     if ((call.operation.delivery === 'whole' || call.operation.atOnce === true) && this.#ports.answers.isFull)
       throw overloaded(this.#ports.random(), 'answer_budget')
@@ -151,6 +154,8 @@ export class Relay {
   async admitJob(call: JobCall): Promise<string> {
     if (this.#closing) throw shuttingDown()
     const { accountId, keyId } = call.principal
+    const { catalog } = this.#ports
+    if (catalog.isDue()) await catalog.refresh()
     this.inFlight.enter(accountId, keyId)
     let limited: Limited | null = null
     try {

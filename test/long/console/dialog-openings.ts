@@ -301,6 +301,8 @@ export const OPENINGS: readonly Opening[] = [
   { name: 'provider', who: 'operator', path: at('/operator/providers'), open: press('common.edit') },
   { name: 'provider-delete', who: 'operator', path: at('/operator/providers'), open: press('common.delete') },
   { name: 'held', who: 'operator', path: at('/operator/held'), open: press('held.approve_all') },
+  { name: 'coming-prices', who: 'operator', path: at('/operator/prices'), open: press('coming.change') },
+  { name: 'coming-withdraw', who: 'operator', path: at('/operator/prices'), open: press('coming.withdraw') },
   { name: 'model', who: 'operator', path: at('/operator/prices'), open: press('prices.add') },
   {
     name: 'model',

@@ -151,6 +151,8 @@ async function holdPrices(): Promise<void> {
     })
   const { body } = await tollgate.admin('POST', '/admin/v1/price-changes/fetch', {})
   assert.equal(body.data[0].held.length, 2)
+  const coming = { from: new Date(Date.now() + 30 * 86_400_000).toISOString(), markup: 9 }
+  assert.equal((await tollgate.admin('POST', '/admin/v1/coming-prices', coming)).status, 201)
   await upstream.close()
 }
 

@@ -10,7 +10,7 @@ import { Facts, Page, Section } from '../../parts/Page.tsx'
 import { ButtonLink } from '../../parts/cells.tsx'
 import { PlaygroundIcon } from '../../parts/icons.ts'
 import { format, t } from '../../parts/words.ts'
-import { modalityTexts, PriceConditions, PriceLines } from './PriceLines.tsx'
+import { ComingModelPrices, modalityTexts, PriceConditions, PriceLines } from './PriceLines.tsx'
 
 /** One model: its inputs and outputs, its prices, its providers and their health. */
 export function ModelPage() {
@@ -60,6 +60,7 @@ function Model({ model }: { readonly model: ModelRow }) {
         <Section title={t('models.prices')} lead={t('models.prices_lead')}>
           <PriceLines prices={model.prices} />
           <PriceConditions conditions={model.conditions} />
+          <ComingModelPrices coming={model.coming} />
         </Section>
       </div>
       <Section title={t('models.providers')} lead={t('models.providers_lead')}>

@@ -13,7 +13,7 @@ import { Page } from '../../parts/Page.tsx'
 import { StatusBadge, Press } from '../../parts/cells.tsx'
 import { useFilters, useTyped } from '../../parts/list-place.ts'
 import { format, t } from '../../parts/words.ts'
-import { modalityTexts, PriceLines } from './PriceLines.tsx'
+import { ComingModelPrices, modalityTexts, PriceLines } from './PriceLines.tsx'
 import { modelAt } from '../../parts/row-link.ts'
 
 const COMPARED_MAX = 4
@@ -167,7 +167,12 @@ function ModelList({ models, chosen, toggle }: ModelListProps) {
           title: t('models.prices'),
           end: true,
           value: mainPrice,
-          cell: ({ prices }) => <PriceLines prices={prices} most={2} />,
+          cell: ({ prices, coming }) => (
+            <>
+              <PriceLines prices={prices} most={2} />
+              <ComingModelPrices coming={coming} most={2} />
+            </>
+          ),
         },
         { id: 'providers', title: t('models.providers'), as: 'clip', value: providersOf },
         { id: 'uptime', title: t('models.uptime'), as: 'percent', value: BEST.uptime },

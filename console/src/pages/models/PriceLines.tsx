@@ -37,6 +37,20 @@ export function PriceConditions({ conditions }: { readonly conditions: ModelRow[
   ))
 }
 
+/** What a model costs from a later time on. */
+export function ComingModelPrices({ coming, most = Infinity }: Pick<ModelRow, 'coming'> & { readonly most?: number }) {
+  if (coming === null) return null
+  return (
+    <>
+      <Text size="xs" fw={600} mt={6}>
+        {t('models.from', { time: format.moment(coming.from) })}
+      </Text>
+      <PriceLines prices={coming.prices} most={most} />
+      {most === Infinity && <PriceConditions conditions={coming.conditions} />}
+    </>
+  )
+}
+
 /** Turns the name of a meter into the name of its price, such as `prompt` → «входные, за 1 млн токенов». */
 export function priceName(meter: string): string {
   const [base = meter, size] = meter.split(/[.:@/ ]/, 2)

@@ -12,6 +12,7 @@ import { Loaded } from '../../parts/Loaded.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import { format, t } from '../../parts/words.ts'
 import { priceName } from '../models/PriceLines.tsx'
+import { ComingDay, useAnnounced } from './ComingPrices.tsx'
 import { CATALOG_RENEWS, Compared, JsonField } from './catalog-edit.tsx'
 import { parsedObject } from './provider-draft.ts'
 import { MarkupField } from './MarkupField.tsx'
@@ -85,7 +86,7 @@ function Editor({ document, first, selling, done }: EditorProps) {
   /** The text that the operator edits; null = the operator edits fields. */
   const [text, setText] = useState<string | null>(null)
   const look = useAct('PUT /admin/v1/catalog', { quiet: true })
-  const put = useAct('PUT /admin/v1/models/*id', { quiet: true, said: t('common.saved'), renews: CATALOG_RENEWS, done })
+  const saving = useSaving(done)
   // The text of a draft that nobody changed is that draft.
   useUnsaved(text === null || JSON.stringify(parsedObject(text)) === JSON.stringify(entryOf(draft)) ? draft : { text })
   const entry = text === null ? (isComplete(draft) ? entryOf(draft) : null) : parsedModel(text)
@@ -98,7 +99,7 @@ function Editor({ document, first, selling, done }: EditorProps) {
     <T,>(set: (value: T) => void) =>
     (value: T): void => {
       look.reset()
-      put.reset()
+      saving.reset()
       set(value)
     }
   const compare = (): void => {
@@ -136,17 +137,36 @@ function Editor({ document, first, selling, done }: EditorProps) {
           />
         </Tabs.Panel>
       </Tabs>
+      {first !== null && <ComingDay value={saving.from} onChange={changed(saving.setFrom)} />}
       <Compared
         look={look}
-        put={put}
+        put={saving.call}
         ready={entry !== null}
         compare={compare}
         beside={first !== null && <DeleteModel id={first.id} done={done} />}
-        apply={() => entry !== null && put.mutate({ params: { id: entry.id }, body: entry })}
+        apply={() => entry !== null && saving.save(entry)}
         concerns={(warning) => entry !== null && isAbout(warning, { model: entry.id })}
       />
     </Stack>
   )
+}
+
+/** Saves a model at once, or announces its prices for a day. */
+function useSaving(done: () => void) {
+  const [from, setFrom] = useState('')
+  const put = useAct('PUT /admin/v1/models/*id', { quiet: true, said: t('common.saved'), renews: CATALOG_RENEWS, done })
+  const later = useAnnounced(done)
+  return {
+    from,
+    setFrom,
+    call: from === '' ? put : later,
+    reset: (): void => {
+      put.reset()
+      later.reset()
+    },
+    save: (entry: ModelEntry): void =>
+      from === '' ? put.mutate({ params: { id: entry.id }, body: entry }) : later.announce(from, entry),
+  }
 }
 
 function DeleteModel({ id, done }: { readonly id: string; readonly done: () => void }) {

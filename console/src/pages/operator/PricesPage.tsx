@@ -3,14 +3,17 @@ import { Text } from '@mantine/core'
 import { useState } from 'react'
 import type { PricedModel } from '../../../../src/api/admin/catalog-contract.ts'
 import { useRead } from '../../api/hooks.ts'
+import { useCan } from '../../parts/Can.tsx'
 import { DataList } from '../../parts/DataList.tsx'
 import { AddButton, Dialog } from '../../parts/Dialog.tsx'
 import { Filters } from '../../parts/Filters.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { useFilters, useTyped } from '../../parts/list-place.ts'
+import { Press } from '../../parts/cells.tsx'
 import { format, t } from '../../parts/words.ts'
 import { priceName } from '../models/PriceLines.tsx'
 import { Marked } from './connect/ProviderMark.tsx'
+import { ComingMarkup, ComingPrices } from './ComingPrices.tsx'
 import { ModelForm } from './ModelForm.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
 
@@ -19,17 +22,30 @@ export function PricesPage() {
   const models = useRead('GET /admin/v1/models', {})
   const [edited, setEdited] = useState<string | null>(null)
   const close = (): void => setEdited(null)
+  const [coming, setComing] = useState(false)
+  const can = useCan()
   return (
     <OperatorPage
       title={t('nav.prices')}
       lead={t('prices.lead')}
-      actions={<AddButton onClick={() => setEdited('new')}>{t('prices.add')}</AddButton>}
+      actions={
+        <>
+          {can('POST /admin/v1/coming-prices') && (
+            <Press variant="default" onClick={() => setComing(true)} text={t('coming.change')} />
+          )}
+          <AddButton onClick={() => setEdited('new')}>{t('prices.add')}</AddButton>
+        </>
+      }
     >
+      <ComingPrices />
       <Loaded of={models} height={480}>
         {({ data }) => <Models models={data} edit={setEdited} />}
       </Loaded>
       <Dialog name="model" of={edited} close={close} size="xl" title={edited === 'new' ? t('prices.add') : edited}>
         {(id) => <ModelForm id={id === 'new' ? null : id} done={close} />}
+      </Dialog>
+      <Dialog name="coming-prices" of={coming} close={() => setComing(false)} title={t('coming.change')}>
+        <ComingMarkup done={() => setComing(false)} />
       </Dialog>
     </OperatorPage>
   )
