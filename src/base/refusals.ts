@@ -121,7 +121,7 @@ const CHECKS = {
   text: 'must be a text',
   text_length: ({ most }: Range) => `must be a text of 1 to ${most} characters`,
   time: 'must be an ISO time such as 2026-12-01T00:00:00Z',
-  time_ahead: 'must be later than now, and within a year',
+  time_ahead: 'must be at least a minute from now, and within a year',
   time_of_day: ({ given }: Given) => `must be another time of day than from, got '${given}'`,
   uncharged: own(),
   uncharged_search: own(),

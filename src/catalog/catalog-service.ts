@@ -138,8 +138,11 @@ export class CatalogService extends PriceVersions implements Catalog {
   /** Takes over a version that another process applied, then makes what is due count; false = nothing is newer. */
   async refresh(): Promise<boolean> {
     // This runs often, so the version number is read before the long document.
-    if (!this.isDue() && (await this.#ports.store.newest()) <= this.#snapshot.priceVersion) return false
+    const wasDue = this.isDue()
+    if (!wasDue && (await this.#ports.store.newest()) <= this.#snapshot.priceVersion) return false
     return this.#change(async () => {
+      // One of the requests that wait for the same change has applied it.
+      if (wasDue && !this.isDue()) return false
       const isNewer = await this.#adoptNewer()
       await this.#settleDue()
       return isNewer

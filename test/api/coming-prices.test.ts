@@ -152,6 +152,7 @@ test('each customer who used the model hears once what they will pay, at prices 
 
 test('a change without a later time, or without a difference, is refused', async () => {
   await announce(server, { from: at(server, -1_000), markup: 9 }, 400)
+  await announce(server, { from: at(server, 59_000), markup: 9 }, 400)
   await announce(server, { from: at(server, 400 * 24 * HOUR_MS), markup: 9 }, 400)
   await announce(server, { from: at(server, HOUR_MS), markup: 1.5 }, 400)
   await announce(server, { from: at(server, HOUR_MS) }, 400)

@@ -23,7 +23,7 @@ export const ComingChange = object(
 )
 
 const ComingBody = body({
-  from: time('Later than now, within a year.'),
+  from: time('At least a minute from now, within a year: every node has heard of it then.'),
   markup: maybe(ABOVE_0),
   providers: maybe(map(ABOVE_0, 'Markups of providers.')),
   models: maybe(

@@ -1,7 +1,7 @@
 import type { Principal } from '../../access/principal.ts'
 import { fieldError } from '../../base/refusals.ts'
 import type { Static } from '../../base/schema.ts'
-import { DAY_MS, isoTime } from '../../base/time.ts'
+import { DAY_MS, isoTime, MINUTE_MS } from '../../base/time.ts'
 import {
   COMING_MAX,
   type ComingPrices,
@@ -20,6 +20,7 @@ import { adminRoute, type AdminPorts, notFound, param, recordChange } from './po
 import { applied, refuse } from './providers.ts'
 
 const MODELS_SHOWN = 100
+/** At least a minute ahead, in which every node has heard of it. */
 const AHEAD_MS = 366 * DAY_MS
 
 /** Prices that count from a later time on. */
@@ -36,7 +37,7 @@ export function comingAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
       const { from, ...given } = recordOf('body', call.json) as Given & { readonly from?: unknown }
       const fromMs = typeof from === 'string' ? Date.parse(from) : NaN
       const nowMs = ports.clock.now()
-      if (!(fromMs > nowMs && fromMs < nowMs + AHEAD_MS)) throw fieldError('from', 'time_ahead')
+      if (!(fromMs >= nowMs + MINUTE_MS && fromMs < nowMs + AHEAD_MS)) throw fieldError('from', 'time_ahead')
       if (catalog.coming().length >= COMING_MAX) throw fieldError('from', 'coming_most', { most: COMING_MAX })
       const change = { id: `cpr_${ports.ids.letters(16)}`, fromMs, ...pricesOf(given) }
       const lines = await applied(() => catalog.changeComing((all, linesOf) => withOne(all, change, linesOf(change))))
