@@ -14,15 +14,29 @@ import { accountAt } from './row-link.ts'
 /** Only the operator has it. */
 const LetterButton = onDemand('LetterButton', () => import('./Letter.tsx'), 30)
 
-/** The page where a customer can remove the cause. */
-const HELP: Readonly<Partial<Record<ErrorType, readonly ['top_up' | 'keys' | 'models', LinkProps]>>> = {
-  insufficient_balance: ['top_up', { to: '/top-up' }],
-  limit_exceeded: ['keys', { to: '/keys' }],
-  key_expired: ['keys', { to: '/keys' }],
-  key_deactivated: ['keys', { to: '/keys' }],
-  model_not_found: ['models', { to: '/models' }],
-  missing_model: ['models', { to: '/models' }],
-  model_not_supported: ['models', { to: '/models' }],
+/** The pages where the cause can be removed: for the customer, and for the operator. */
+const PAGES = {
+  top_up: [{ to: '/top-up' }, (account: string) => accountAt(account, 'money')],
+  keys: [{ to: '/keys' }, (account: string) => accountAt(account, 'keys')],
+  models: [{ to: '/models' }, (): LinkProps => ({ to: '/operator/prices' })],
+} as const satisfies Readonly<Record<string, readonly [LinkProps, (account: string) => LinkProps]>>
+
+const HELP: Readonly<Partial<Record<ErrorType, keyof typeof PAGES>>> = {
+  insufficient_balance: 'top_up',
+  limit_exceeded: 'keys',
+  key_expired: 'keys',
+  key_deactivated: 'keys',
+  access_denied: 'keys',
+  model_not_found: 'models',
+  missing_model: 'models',
+  model_not_supported: 'models',
+  input_tokens_exceeded: 'models',
+  token_limit_exceeded: 'models',
+}
+
+/** The page that helps; null = none: only the service can raise the limit of an account. */
+function helpOf({ error_type: type, figures }: Refusal): keyof typeof PAGES | null {
+  return figures['limit_of'] === 'account' ? null : (ownValue(HELP, type) ?? null)
 }
 
 function failureOf({ status, error_type: type, message, figures }: Refusal): ApiFailure {
@@ -33,7 +47,7 @@ function failureOf({ status, error_type: type, message, figures }: Refusal): Api
 /** What was refused, when and why, and what helps, in the language that is spoken. */
 function letterOf(of: Refusal): string {
   const failure = failureOf(of)
-  const [what, { to }] = ownValue(HELP, of.error_type) ?? ['none', { to: '' }]
+  const what = helpOf(of)
   return [
     t('letter.hello'),
     t('letter.refused', {
@@ -43,23 +57,29 @@ function letterOf(of: Refusal): string {
       id: of.request_id,
     }),
     t('letter.why', { why: [failureText(failure), serverWords(failure)].filter((part) => part !== null).join(': ') }),
-    t(`letter.help.${what}`, { url: `${window.location.origin}${String(to)}` }),
+    what === null
+      ? t('letter.help.none')
+      : t(`letter.help.${what}`, { url: `${window.location.origin}${PAGES[what][0].to}` }),
     t('letter.free'),
   ].join('\n')
 }
 
-/** Why the newest of these requests was refused, with its figures, and what the customer can do about it. */
-export function Why({ of, help = false }: { readonly of: Refusal; readonly help?: boolean }) {
-  const { error_type: type } = of
+type Reader = 'customer' | 'operator'
+
+/** Why the newest of these requests was refused, with its figures, and what its reader can do about it. */
+export function Why({ of, reader }: { readonly of: Refusal; readonly reader: Reader }) {
+  const { error_type: type, account } = of
   const failure = failureOf(of)
-  const remedy = help ? ownValue(HELP, type) : undefined
+  const help = helpOf(of)
   return (
     <>
       <FailureWords failure={failure} />
       {type === 'model_not_found' && of.model !== null && <code className="mono">{of.model}</code>}
-      {remedy !== undefined && (
+      {help !== null && (
         <Text size="sm" mt={2}>
-          <Link {...remedy[1]}>{t(`refused.help.${remedy[0]}`)}</Link>
+          <Link {...(reader === 'customer' ? PAGES[help][0] : PAGES[help][1](account))}>
+            {t(`refused.help.${help}`)}
+          </Link>
         </Text>
       )}
     </>
@@ -67,7 +87,7 @@ export function Why({ of, help = false }: { readonly of: Refusal; readonly help?
 }
 
 /** The columns of a list of refusals, but for the account: for the customer, or for the operator. */
-export function refusalColumns(reader: 'customer' | 'operator'): readonly Column<Refusal>[] {
+export function refusalColumns(reader: Reader): readonly Column<Refusal>[] {
   return [
     { id: 'at', title: t('log.time'), as: 'moment', value: 'at' },
     { id: 'times', title: t('refused.times'), as: 'count', value: 'times' },
@@ -85,7 +105,7 @@ export function refusalColumns(reader: 'customer' | 'operator'): readonly Column
       title: t('refused.why'),
       wide: true,
       value: 'error_type',
-      cell: (row) => <Why of={row} help={reader === 'customer'} />,
+      cell: (row) => <Why of={row} reader={reader} />,
       ...(reader === 'operator'
         ? { under: (row: Refusal) => <LetterButton account={row.account} text={() => letterOf(row)} /> }
         : {}),
@@ -99,11 +119,11 @@ interface RefusedListProps<Sum> {
   readonly rows: readonly Sum[]
   /** Who was refused: the key, or the account. */
   readonly who: Column<Sum>
-  readonly help: boolean
+  readonly reader: Reader
 }
 
 /** How often each was refused lately, and why. */
-export function RefusedList<Sum extends RefusalSums[number]>({ label, rows, who, help }: RefusedListProps<Sum>) {
+export function RefusedList<Sum extends RefusalSums[number]>({ label, rows, who, reader }: RefusedListProps<Sum>) {
   return (
     <List
       label={label}
@@ -113,7 +133,7 @@ export function RefusedList<Sum extends RefusalSums[number]>({ label, rows, who,
       columns={[
         who,
         { id: 'times', title: t('refused.times'), as: 'count', value: ({ times }) => times },
-        { id: 'why', title: t('refused.why'), wide: true, cell: ({ newest }) => <Why of={newest} help={help} /> },
+        { id: 'why', title: t('refused.why'), wide: true, cell: ({ newest }) => <Why of={newest} reader={reader} /> },
       ]}
     />
   )

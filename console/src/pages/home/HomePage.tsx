@@ -67,7 +67,7 @@ function Overview({ summary }: { readonly summary: Summary }) {
         <Tile
           label={t('home.errors')}
           value={format.percent(month.requests === 0 ? 0 : month.errors / month.requests)}
-          note={t('home.errors_of', { errors: format.number(month.errors), requests: format.number(month.requests) })}
+          note={<ErrorsOf {...month} />}
         />
       </div>
       {isFirst ? <FirstSteps /> : <Attention of={concernsOf(summary, may('money:write'))} calm={null} />}
@@ -79,6 +79,18 @@ function Overview({ summary }: { readonly summary: Summary }) {
       </div>
       {!isFirst && <FirstRequest summary={summary} />}
     </>
+  )
+}
+
+/** How many requests failed; where some did, it leads to them. */
+function ErrorsOf({ errors, requests }: Summary['last_30_days']) {
+  const text = t('home.errors_of', { errors: format.number(errors), requests: format.number(requests) })
+  return errors === 0 ? (
+    text
+  ) : (
+    <Link to="/log" search={{ status: 'error' }}>
+      {text}
+    </Link>
   )
 }
 
@@ -206,7 +218,7 @@ function RefusedToday({ summary }: { readonly summary: Summary }) {
         label={t('refused.today')}
         rows={summary.refused_today}
         who={{ id: 'key', title: t('refused.key'), value: ({ newest }) => newest.key_name, none: t('refused.several') }}
-        help
+        reader="customer"
       />
     </Section>
   )

@@ -275,7 +275,7 @@ function Refused({ overview }: { readonly overview: Overview }) {
           value: ({ newest: { account, account_name: name } }) => (name === '' ? account : name),
           to: ({ newest }) => accountAt(newest.account),
         }}
-        help={false}
+        reader="operator"
       />
     </Section>
   )

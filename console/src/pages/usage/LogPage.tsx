@@ -249,7 +249,7 @@ function RefusedRequest({ id }: { readonly id: string }) {
         <Link to="/log/refused" search={{ request_id: id }}>
           {t('refused.found', { when: format.dateTime(found.at) })}
         </Link>
-        <Why of={found} help />
+        <Why of={found} reader="customer" />
       </div>
     )
   )
