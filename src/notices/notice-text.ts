@@ -31,11 +31,11 @@ interface NoticeWords {
 }
 
 const PERIODS: ReadonlyMap<unknown, Label> = new Map([
-  ['daily', { en: 'daily limit', ru: 'дневного лимита' }],
-  ['weekly', { en: 'weekly limit', ru: 'недельного лимита' }],
-  ['monthly', { en: 'monthly limit', ru: 'месячного лимита' }],
+  ['daily', { en: 'daily limit', ru: 'дневной лимит' }],
+  ['weekly', { en: 'weekly limit', ru: 'недельный лимит' }],
+  ['monthly', { en: 'monthly limit', ru: 'месячный лимит' }],
 ])
-const LIMIT: Label = { en: 'limit', ru: 'лимита' }
+const LIMIT: Label = { en: 'limit', ru: 'лимит' }
 const JOB_ENDS: ReadonlyMap<unknown, Label> = new Map([
   ['completed', { en: 'is completed', ru: 'выполнено' }],
   ['failed', { en: 'has failed', ru: 'завершилось ошибкой' }],
@@ -62,11 +62,11 @@ const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
   }),
   'limit.near': (words) => ({
     en: `${limitOwner(words).en} has spent ${words.money('spent')} of its ${periodOf(words).en} of ${words.money('limit')}.`,
-    ru: `${limitOwner(words).ru} израсходовал ${words.money('spent')} из ${periodOf(words).ru} ${words.money('limit')}.`,
+    ru: `${limitOwner(words).ru} израсходовал ${words.money('spent')}, ${periodOf(words).ru} — ${words.money('limit')}.`,
   }),
   'limit.reached': (words) => ({
     en: `${limitOwner(words).en} has used up its ${periodOf(words).en} of ${words.money('limit')}. Its requests are refused.`,
-    ru: `${limitOwner(words).ru} исчерпал ${words.money('limit')} ${periodOf(words).ru}. Его запросы отклоняются.`,
+    ru: `${limitOwner(words).ru} исчерпал ${periodOf(words).ru} ${words.money('limit')}. Его запросы отклоняются.`,
   }),
   'requests.refused': ({ keyName, number, detail }) => ({
     en: `Requests of ${detail['key'] === undefined ? 'several keys' : `the key ${keyName}`} are refused: ${causeOf(detail).en}. So far: ${number('requests')}. You hear of it again after an hour without refusals.`,
@@ -78,7 +78,7 @@ const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
   }),
   'job.ended': ({ word, detail }) => ({
     en: `The video job ${word('job')} (${word('model')}) ${JOB_ENDS.get(detail['status'])?.en ?? word('status')}.`,
-    ru: `Задание ${word('job')} (${word('model')}) ${JOB_ENDS.get(detail['status'])?.ru ?? word('status')}.`,
+    ru: `Задание на видео ${word('job')} (${word('model')}) ${JOB_ENDS.get(detail['status'])?.ru ?? word('status')}.`,
   }),
   'provider.failing': ({ word }) => ({
     en: `The provider ${word('provider')} fails for ${word('model')}. Requests go to others where there are any; one at a time tests whether it is back.`,
@@ -90,7 +90,7 @@ const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
   }),
   'provider.balance_low': ({ word, number }) => ({
     en: `${number('balance')} ${word('currency')} are left with the provider ${word('provider')} (key ${number('key')} of ${number('keys')}); you get a notice below ${number('threshold')}. Without money it refuses requests.`,
-    ru: `У провайдера ${word('provider')} осталось ${number('balance')} ${word('currency')} (ключ ${number('key')} из ${number('keys')}); порог уведомления – ${number('threshold')}. Без денег он будет отклонять запросы.`,
+    ru: `У провайдера ${word('provider')} осталось ${number('balance')} ${word('currency')} (ключ ${number('key')} из ${number('keys')}); порог уведомления — ${number('threshold')}. Без денег он будет отклонять запросы.`,
   }),
   'rates.held': ({ word, detail }) =>
     detail['action'] === 'rates.refused'
@@ -122,7 +122,7 @@ const SENTENCES: Readonly<Record<NoticeKind, (words: NoticeWords) => Label>> = {
   }),
   'audit.violation': ({ word }) => ({
     en: `The audit has found the books wrong: ${word('checks')}. Run 'tollgate audit'.`,
-    ru: `Аудит нашёл ошибки в учёте: ${word('checks')}. Запустите «tollgate audit».`,
+    ru: `Сверка нашла ошибки в учёте: ${word('checks')}. Запустите «tollgate audit».`,
   }),
   test: () => ({
     en: 'This is a test message. Notices will arrive here.',

@@ -22,7 +22,7 @@ export const NOTICES = {
   'limit.reached': { audience: 'account', label: { en: 'A limit is used up', ru: 'Лимит исчерпан' } },
   'requests.refused': { audience: 'account', label: { en: 'Requests are refused', ru: 'Запросы отклоняются' } },
   'prices.coming': { audience: 'account', label: { en: 'Prices will change', ru: 'Цены изменятся' } },
-  'job.ended': { audience: 'account', label: { en: 'A video job has ended', ru: 'Задание видео завершено' } },
+  'job.ended': { audience: 'account', label: { en: 'A video job has ended', ru: 'Задание на видео завершено' } },
   'provider.failing': {
     audience: 'operator',
     label: { en: 'A provider is failing', ru: 'Провайдер отвечает ошибками' },
@@ -50,7 +50,7 @@ export const NOTICES = {
   shortfall: { audience: 'operator', label: { en: 'A charge fell short', ru: 'Списание не покрыто' } },
   'audit.violation': {
     audience: 'operator',
-    label: { en: 'The audit has found a violation', ru: 'Аудит нашёл нарушение' },
+    label: { en: 'The audit has found a violation', ru: 'Сверка нашла нарушение' },
   },
   test: { audience: 'account', label: { en: 'A test', ru: 'Проверка' } },
 } as const satisfies Readonly<Record<string, NoticeRow>>

@@ -3,7 +3,7 @@ import { choiceParameter, dayRange } from '../../base/query-parameters.ts'
 import { reasonError } from '../../base/refusals.ts'
 import { DAY_MS, dayAfter, isoTime } from '../../base/time.ts'
 import { wire } from '../../base/wire-route.ts'
-import type { Snapshot } from '../../catalog/catalog.ts'
+import type { Model, Snapshot } from '../../catalog/catalog.ts'
 import type { PeriodStarts } from '../../ledger/ledger-store.ts'
 import { startOfDay } from '../../ledger/period.ts'
 import type { AccountRecord } from '../../store/accounts/account-store.ts'
@@ -107,12 +107,16 @@ async function tooSmall(
   })
 }
 
+/** The sandbox costs least and says nothing of what is sold, so it is the example only while there is nothing else. */
 function exampleModel({ models, aliases }: Snapshot, { defaultModel, allowedModels }: AccountRecord): string | null {
-  if (defaultModel !== null && (models.has(defaultModel) || aliases.has(defaultModel))) return defaultModel
   const chats = [...models.values()].filter(
     ({ id, type, hidden }) => type === 'chat' && !hidden && (allowedModels === null || allowedModels.includes(id)),
   )
-  const [cheapest] = chats.toSorted((left, right) => {
+  const isSandbox = ({ endpoints }: Model): boolean => endpoints.every(({ provider }) => provider.adapter === 'sandbox')
+  const sold = chats.filter((model) => !isSandbox(model))
+  const chosen = models.get(aliases.get(defaultModel ?? '') ?? defaultModel ?? '')
+  if (chosen !== undefined && (sold.length === 0 || !isSandbox(chosen))) return defaultModel
+  const [cheapest] = (sold.length > 0 ? sold : chats).toSorted((left, right) => {
     const [a, b] = [left.endpoints[0], right.endpoints[0]]
     return a === undefined || b === undefined ? 0 : compare(a.sell.output, b.sell.output)
   })

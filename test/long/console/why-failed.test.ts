@@ -60,12 +60,12 @@ async function ask(
   customer: Customer,
   key: object,
   body: object = {},
-  { path = '/v1/chat/completions', then }: { readonly path?: string; readonly then?: object } = {},
+  { path = '/v1/chat/completions', change }: { readonly path?: string; readonly change?: object } = {},
 ): Promise<unknown> {
   const made = await makeKey(tollgate, customer, { name: 'Staging', ...key })
-  if (then !== undefined) {
+  if (change !== undefined) {
     const changed = await tollgate.request('PATCH', `/cabinet/v1/keys/${made.id}`, {
-      body: then,
+      body: change,
       headers: customer.headers,
     })
     assert.equal(changed.status, 200, changed.text)
@@ -127,7 +127,7 @@ const REFUSED: readonly Cause[] = [
   },
   {
     name: 'disabled key',
-    fail: (customer) => ask(customer, {}, {}, { then: { disabled: true } }),
+    fail: (customer) => ask(customer, {}, {}, { change: { disabled: true } }),
     type: 'key_deactivated',
     link: 'keys',
   },

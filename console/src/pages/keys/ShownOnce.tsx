@@ -20,7 +20,7 @@ interface ShownOnceProps {
 
 /** Shows a new key in full. It is shown only this time, so only the button closes the dialog. */
 export function ShownOnce({ made, close, isOwn }: ShownOnceProps) {
-  const summary = useRead('GET /cabinet/v1/summary', {}, { enabled: isOwn })
+  const summary = useRead('GET /cabinet/v1/summary', {})
   const [isFirst, setIsFirst] = useState<boolean | null>(null)
   // FirstArrival stays when the first request has arrived, so that the user sees it.
   if (isFirst === null && summary.data !== undefined) setIsFirst(!summary.data.has_requests)
@@ -36,7 +36,7 @@ export function ShownOnce({ made, close, isOwn }: ShownOnceProps) {
       {({ key }) => (
         <Secret text={key} label={t('keys.key')} warning={t('keys.shown_once')} kept={t('keys.kept')} close={close}>
           {summary.data !== undefined && <FirstRequest summary={summary.data} apiKey={key} />}
-          {isFirst === true && <FirstArrival />}
+          {isOwn && isFirst === true && <FirstArrival />}
           {isOwn && <UseItWith apiKey={key} />}
         </Secret>
       )}

@@ -4,6 +4,7 @@ import type { Account } from '../../../../src/api/admin/account-contract.ts'
 import type { Generation } from '../../../../src/api/admin/report-contract.ts'
 import { dayAfter } from '../../../../src/base/time.ts'
 import { useRead } from '../../api/hooks.ts'
+import { Attention, type Concern } from '../../parts/Attention.tsx'
 import { useCan } from '../../parts/Can.tsx'
 import { requestEnd } from '../../parts/cells.tsx'
 import { List } from '../../parts/List.tsx'
@@ -62,22 +63,35 @@ function lasting(days: number): string {
 /** The latest of an account, and who and what belongs to it. */
 export function AccountOverview({ account, children }: { readonly account: Account; readonly children: ReactNode }) {
   const can = useCan()
+  const keys = useRead('GET /admin/v1/accounts/:id/keys', { params: { id: account.id }, query: { limit: 1 } })
   return (
-    <div className="page">
-      <Belongings account={account} />
-      {can('GET /admin/v1/generations') && <LastRequests account={account.id} />}
-      {can('GET /admin/v1/refusals') && <LastRefusals account={account} />}
-      {children}
-    </div>
+    <Loaded of={keys} height={520}>
+      {({ total }) => (
+        <div className="page">
+          <Attention of={wantsOf(account, total)} calm={null} />
+          <Belongings account={account} keys={total} />
+          {can('GET /admin/v1/generations') && <LastRequests account={account.id} />}
+          {can('GET /admin/v1/refusals') && <LastRefusals account={account} />}
+          {children}
+        </div>
+      )}
+    </Loaded>
   )
 }
 
-function Belongings({ account }: { readonly account: Account }) {
+/** What the account lacks to be served. */
+function wantsOf({ id, available }: Account, keys: number): readonly Concern[] {
+  return [
+    [available <= 0 ? 1 : 0, t('accounts.no_money'), accountAt(id, 'money')],
+    [keys === 0 ? 1 : 0, t('accounts.no_keys'), accountAt(id, 'keys')],
+  ]
+}
+
+function Belongings({ account, keys }: { readonly account: Account; readonly keys: number }) {
   const can = useCan()
   const params = { id: account.id }
   const seesPeople = can('GET /admin/v1/accounts/:id/members')
   const people = useRead('GET /admin/v1/accounts/:id/members', { params }, { enabled: seesPeople })
-  const keys = useRead('GET /admin/v1/accounts/:id/keys', { params, query: { limit: 1 } })
   const isGrouped = account.group !== null && can('GET /admin/v1/account-groups')
   const groups = useRead('GET /admin/v1/account-groups', {}, { enabled: isGrouped })
   const { members = [], invitations = [] } = people.data ?? {}
@@ -98,14 +112,7 @@ function Belongings({ account }: { readonly account: Account }) {
             <Link {...accountAt(account.id, 'people')}>{who.length === 0 ? t('access.none') : who.join(', ')}</Link>
           ),
         ],
-        [
-          t('nav.keys'),
-          keys.data === undefined ? (
-            '…'
-          ) : (
-            <Link {...accountAt(account.id, 'keys')}>{t('people.keys', { count: keys.data.total })}</Link>
-          ),
-        ],
+        [t('nav.keys'), <Link {...accountAt(account.id, 'keys')}>{t('people.keys', { count: keys })}</Link>],
         [
           t('accounts.group'),
           account.group === null ? null : (

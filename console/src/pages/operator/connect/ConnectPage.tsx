@@ -160,7 +160,7 @@ function Connection({ document, selling: ofService, begun, change }: ConnectionP
   const test = useAct('POST /admin/v1/providers/try', { quiet: true })
   const found = (answer: ProviderTrial): void => {
     const served = before === null ? null : servedBy(document, draft.slug)
-    change({ draft, trial: answer, choices: choicesOf(answer.models, served) })
+    change({ draft, trial: answer, choices: choicesOf(answer.models, served, selling.rates) })
   }
   const save = useAct('POST /admin/v1/providers', {
     quiet: true,
@@ -233,6 +233,11 @@ function SaveBar({ name, choices, selling, busy, save }: SaveBarProps) {
   const chosen = choices.filter((choice) => choice.chosen)
   const unpriced = chosen.filter((choice) => !isPriced(choice)).length
   const missing = unrated(choices, selling)
+  // The catalogue takes prices without a rate only from Tollgate's own list.
+  const typed = unrated(
+    choices.filter(({ offered }) => !offered.bundled),
+    selling,
+  )
   return (
     <div className={css.save}>
       <div>
@@ -240,13 +245,15 @@ function SaveBar({ name, choices, selling, busy, save }: SaveBarProps) {
         <Text size="sm" c="dimmed" role="status">
           {unpriced > 0
             ? t('connect.needs_prices', { count: unpriced })
-            : missing.length > 0
-              ? t('connect.unsold', { count: chosen.length, currency: missing.join(', ') })
-              : t('connect.summary', { count: chosen.length, margin: format.percent(marginOf(selling)) })}
+            : typed.length > 0
+              ? t('connect.needs_rate', { currency: typed.join(', ') })
+              : missing.length > 0
+                ? t('connect.unsold', { count: chosen.length, currency: missing.join(', ') })
+                : t('connect.summary', { count: chosen.length, margin: format.percent(marginOf(selling)) })}
         </Text>
       </div>
       <Group gap="xs">
-        <Button size="md" disabled={unpriced > 0} loading={busy} onClick={save}>
+        <Button size="md" disabled={unpriced + typed.length > 0} loading={busy} onClick={save}>
           {t('connect.save')}
         </Button>
       </Group>

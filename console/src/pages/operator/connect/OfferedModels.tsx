@@ -222,7 +222,7 @@ function Context({ choice, set }: Pick<PriceFieldsProps, 'choice' | 'set'>) {
   return (
     <NumberField
       size="xs"
-      w={110}
+      className={css.context ?? ''}
       aria-label={t('connect.context_of', { model: draft.id })}
       decimals={0}
       least={1}

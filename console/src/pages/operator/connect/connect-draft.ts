@@ -72,10 +72,17 @@ export function connectionDraft(service: Service, before: ProviderEntry | null):
   }
 }
 
-/** A slug for a name that the operator typed. */
+const LATIN: ReadonlyMap<string, string> = new Map(
+  [...'абвгдеёжзийклмнопрстуфхцчшщъыьэюя'].map((letter, index) => [
+    letter,
+    'a b v g d e e zh z i y k l m n o p r s t u f kh ts ch sh shch  y  e yu ya'.split(' ')[index] ?? '',
+  ]),
+)
+
+/** A slug for a name that the operator typed, also in Russian. */
 export function slugOf(name: string): string {
-  return name
-    .toLowerCase()
+  return Array.from(name.toLowerCase(), (letter) => LATIN.get(letter) ?? letter)
+    .join('')
     .replaceAll(NO_SLUG, '-')
     .replace(/^[^a-z0-9]+/, '')
     .slice(0, 64)
@@ -95,23 +102,33 @@ export function providerOf(
 
 /**
  * The models to choose from. At first, models that the provider lists and whose prices are known are chosen, or those
- * that it serves already.
+ * that it serves already. Prices to be typed are in rubles where the usual currency has no rate.
  */
-export function choicesOf(models: readonly OfferedModel[], served: ReadonlySet<string> | null): readonly Choice[] {
+export function choicesOf(
+  models: readonly OfferedModel[],
+  served: ReadonlySet<string> | null,
+  rates: ReadonlyMap<string, number>,
+): readonly Choice[] {
   const hasList = models.some(({ listed }) => listed)
   return models.map((offered) => ({
     offered,
     chosen: served === null ? offered.bundled && (offered.listed || !hasList) : served.has(offered.entry.id),
-    draft: draftWithLines(offered.entry),
+    draft: draftWithLines(offered.entry, rates),
   }))
 }
 
-function draftWithLines(entry: ModelEntry): ModelDraft {
+function draftWithLines(entry: ModelEntry, rates: ReadonlyMap<string, number>): ModelDraft {
   const draft = draftOf(entry)
   return {
     ...draft,
     endpoints: draft.endpoints.map((endpoint) =>
-      endpoint.lines.length > 0 ? endpoint : { ...endpoint, lines: firstLines(draft.type) },
+      endpoint.lines.length > 0
+        ? endpoint
+        : {
+            ...endpoint,
+            currency: rates.has(endpoint.currency) ? endpoint.currency : 'RUB',
+            lines: firstLines(draft.type),
+          },
     ),
   }
 }
