@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import pg from 'pg'
+import { withOne } from '../../src/catalog/coming-prices.ts'
 import { auditClean, type ApiClient } from '../harness/api-client.ts'
 import { form, isChaos, isLong } from '../harness/form.ts'
-import { movingGateway, type MovingGateway } from '../harness/gateway.ts'
+import { gateway, movingGateway, type MovingGateway } from '../harness/gateway.ts'
 import { ask, until, type NodeBench } from '../harness/node-bench.ts'
 import { meanwhile } from '../harness/patience.ts'
 import type { Answer, Tollgate } from '../harness/server.ts'
@@ -12,6 +13,8 @@ import type { Answer, Tollgate } from '../harness/server.ts'
 /** guarantees.md F11 and R4: the long form is 200 rounds of 50 requests. */
 const ROUNDS = form({ short: 3, long: 15, chaos: 200 })
 const RACERS = form({ short: 16, long: 16, chaos: 50 })
+/** In which a node hears of a change that another made. */
+const HEARD_MS = 15_000
 /** What others leave of an account while a node stands still. */
 const LEFT_MICRO = 100
 /** Clients of a key at work, and how many of its holds its balance covers. */
@@ -106,6 +109,32 @@ export function moneyContract(what: string, shared: NodeBench): void {
         await passing(Promise.all([spending.stop(), refunding.stop()]), spending, refunding)
       }
     })
+
+    if (isLong || isChaos)
+      test('prices that count from a time on count on each node from then, at its first request', async () => {
+        const settings = { DATABASE_URL: await shared.newDatabase(), TOLLGATE_KEK: randomBytes(32).toString('base64') }
+        const nodes = await Promise.all([settings, settings].map((env) => gateway({ catalog: '', env })))
+        const [first, second] = nodes
+        assert.ok(first !== undefined && second !== undefined)
+        const { key } = await first.createAccount({ balance: 100 })
+        const costs = async (): Promise<readonly number[]> => {
+          const answers = await Promise.all([...nodes, ...nodes].map((node) => ask(node, key, 'words=9')))
+          return answers.map(({ body }) => Number(body.usage.cost))
+        }
+        const [was = 0, ...others] = await costs()
+        assert.deepEqual(others, [was, was, was])
+        // A caller of the API gives a minute at least.
+        const change = { id: 'cpr_soon', fromMs: Date.now() + HEARD_MS, markup: '2' }
+        const lines = await first.app.catalog.changeComing((all, linesOf) => withOne(all, change, linesOf(change)))
+        assert.equal(lines.length, 1)
+        await until(HEARD_MS, 'the other node has heard of it', () => second.app.catalog.coming().length === 1)
+        assert.deepEqual(await costs(), [was, was, was, was])
+        assert.ok(Date.now() < change.fromMs, 'this came before it counts')
+        await until(2 * HEARD_MS, 'it counts', () => Date.now() > change.fromMs)
+        assert.deepEqual(await costs(), [2 * was, 2 * was, 2 * was, 2 * was])
+        await auditClean(second)
+        for (const node of nodes) await node.stop()
+      })
 
     for (const isExact of isLong || isChaos ? [false, true] : [])
       test(`SIGSTOP beyond its lease${isExact ? ', where the database decides' : ''}: a node that comes back charges its answer with what is left, and sells no more`, async () => {
