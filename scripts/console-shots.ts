@@ -31,6 +31,7 @@ const CATALOGUE = `
 bundled: true
 rates: { USD: 92.50, EUR: 101.20 }
 markup: 1.25
+status_page: true
 models:
 ${[
   ['aurora/large', 'Aurora Large', 240, 960],

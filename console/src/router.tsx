@@ -40,6 +40,7 @@ const routeTree = root.addChildren([
   page('/forgot-password', 'ForgotPasswordPage', () => import('./pages/entry/ForgotPasswordPage.tsx')),
   page('/join', 'JoinPage', () => import('./pages/entry/JoinPage.tsx')),
   page('/setup', 'SetupPage', () => import('./pages/entry/SetupPage.tsx')),
+  page('/status', 'StatusPage', () => import('./pages/entry/StatusPage.tsx')),
   page('/', 'HomePage', () => import('./pages/home/HomePage.tsx')),
   page('/keys', 'KeysPage', () => import('./pages/keys/KeysPage.tsx')),
   page('/usage', 'UsagePage', () => import('./pages/usage/UsagePage.tsx')),

@@ -198,6 +198,7 @@ const REASONS = {
   sign_in_late: ['unauthorized', 'This sign-in took too long: begin again'],
   sign_up_by_mail: ['access_denied', 'Who signs up here proves their e-mail first: ask for a link'],
   sign_up_closed: ['access_denied', own()],
+  status_off: ['not_found', 'The status page is off here'],
   token_name_taken: [
     'conflict',
     ({ name }: { readonly name: string }) =>

@@ -278,6 +278,14 @@ export const SETTINGS = {
       },
     },
   },
+  /** Whether `/status` says to anybody how the models are. */
+  status_page: {
+    as: 'statusPage',
+    group: 'look',
+    kind: 'flag',
+    label: { en: 'Public status page at /status', ru: 'Открытая страница состояния по адресу /status' },
+    fallback: false,
+  },
   /** A message above every page of the console. */
   announcement: {
     as: 'announcement',

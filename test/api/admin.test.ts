@@ -394,6 +394,7 @@ test('settings change where they are given, and maintenance stops /v1 but not he
     'rate_limit',
     'rates',
     'signup',
+    'status_page',
     'stream_resume',
     'timezone',
   ])

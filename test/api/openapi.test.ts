@@ -158,6 +158,8 @@ const REFUSED: Readonly<Record<string, number>> = {
   'POST /cabinet/v1/sign-in/code': 401,
   'POST /cabinet/v1/setup/check': 403,
   'POST /cabinet/v1/setup': 403,
+  // Its setting is off.
+  'GET /cabinet/v1/status': 404,
   'POST /setup': 403,
   'POST /cabinet/v1/totp/confirm': 400,
   'POST /cabinet/v1/totp/recovery-codes': 409,

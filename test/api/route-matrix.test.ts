@@ -12,6 +12,7 @@ import { wavFile, audioForm } from '../harness/audio-files.ts'
 
 /** Every route of the table × every principal × an object of account A (guarantees.md requirements 6 and 7, S1). */
 const CATALOG = `
+status_page: true
 rate_limit: { requests: 100000, window: 60 }
 ip_block: { failures: 100000, window: 60, duration: 1 }
 models:

@@ -17,6 +17,7 @@ export const CONSOLE_PAGES: readonly ConsolePage[] = [
   { name: 'forgot-password', route: '/forgot-password', who: 'stranger' },
   { name: 'join', route: '/join', who: 'stranger' },
   { name: 'setup', route: '/setup', who: 'stranger' },
+  { name: 'status', route: '/status', who: 'stranger' },
   { name: 'home', route: '/', who: 'customer', until: CHART },
   { name: 'keys', route: '/keys', who: 'customer' },
   { name: 'usage', route: '/usage', who: 'customer', until: CHART },

@@ -252,6 +252,7 @@ const REFUSALS: Readonly<Record<RefusalReason, true>> = {
   token_name_taken: true,
   totp_needed: true,
   totp_none_new: true,
+  status_off: true,
   totp_off: true,
   totp_on: true,
   uncovered: true,

@@ -43,6 +43,8 @@ function Entered({ state }: { readonly state: SessionState }) {
   const shown = useMatches({ select: (matches) => matches.at(-1)?.fullPath ?? '' })
   useWishes(state)
   useEntered(state.profile !== null)
+  if (wished === '/status' && state.service.status_page)
+    return <OpenFrame>{shown === '/status' && <Outlet />}</OpenFrame>
   if (state.profile === null) {
     if (!ENTRY_PATHS.includes(wished))
       return <Navigate to="/sign-in" search={wished === '/' ? {} : { next: `${wished}${searchStr}` }} replace />
@@ -90,6 +92,26 @@ function useEntered(isEntered: boolean): void {
       // Without storage the balance is requested a little later.
     }
   }, [isEntered])
+}
+
+/** The frame of a page for anybody. */
+function OpenFrame({ children }: { readonly children: ReactNode }) {
+  return (
+    <div className={css.entry}>
+      <header className={css.entryHead}>
+        <Link to="/" className={css.openHome ?? ''}>
+          <Brand />
+        </Link>
+        <Group gap={4}>
+          <Preferences />
+        </Group>
+      </header>
+      <main className={css.open} id="content">
+        {children}
+      </main>
+      <ServiceLinks />
+    </div>
+  )
 }
 
 /** The frame of the pages before sign-in. */

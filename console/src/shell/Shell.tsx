@@ -104,7 +104,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
       <main className={css.main} id="content" tabIndex={-1} ref={main} onClick={(event) => void copyAmount(event)}>
         <Notices />
         {children}
-        {SERVICE_LINKS.some((name) => service.brand[name] !== '') && <ServiceLinks />}
+        {(service.status_page || SERVICE_LINKS.some((name) => service.brand[name] !== '')) && <ServiceLinks />}
       </main>
     </div>
   )
@@ -337,7 +337,7 @@ function initialsOf(name: string): string {
 
 /** The operator's support and papers, below each page. */
 export function ServiceLinks() {
-  const { brand } = useSession().service
+  const { brand, status_page: hasStatus } = useSession().service
   return (
     <Text component="footer" size="xs" c="dimmed" ta="center" p="md" className="off-paper">
       {brand.name}
@@ -349,6 +349,12 @@ export function ServiceLinks() {
               <a href={brand[name]}>{t(`shell.${name}`)}</a>
             </Fragment>
           ),
+      )}
+      {hasStatus && (
+        <>
+          {' · '}
+          <Link to="/status">{t('service_status.link')}</Link>
+        </>
       )}
     </Text>
   )

@@ -32,6 +32,7 @@ import { listVisit, visitOf, visitRoute, type CabinetCall, type CabinetPorts, ty
 import { proveAnew, type OwnProof } from './own-proof.ts'
 import { profileRoutes, totpRoutes } from './profile.ts'
 import { joinRoutes, memberRoutes } from './members.ts'
+import { statusRoutes } from './status.ts'
 import { sessionRoutes } from './session-state.ts'
 import { noted } from './sign-in.ts'
 import { apps, logFilters, usage, usageHours } from './usage.ts'
@@ -122,6 +123,7 @@ function cabinetRoutes(
 ): readonly Route<Principal>[] {
   return [
     ...sessionRoutes(ports, signOn?.name ?? null),
+    ...statusRoutes(ports),
     ...joinRoutes(ports, signOn?.name ?? null),
     ...memberRoutes(ports),
     ...(signOn?.routes ?? []),

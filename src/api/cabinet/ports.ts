@@ -154,6 +154,7 @@ export type RouteScope = MemberScope | 'self'
 /** Routes of the contract that need no session. */
 export type OpenRoute =
   | 'GET /cabinet/v1/session'
+  | 'GET /cabinet/v1/status'
   | `POST /cabinet/v1/${'sign-up' | 'sign-up/link' | 'sign-in' | 'sign-in/code' | 'password-reset' | 'setup' | 'setup/check' | 'invitations/check' | 'invitations/join'}`
 export type SessionRoute = Exclude<keyof CabinetApi, OpenRoute>
 

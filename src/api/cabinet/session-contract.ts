@@ -61,6 +61,7 @@ export const ServiceFacts = object(
       { name: text(), logo: text('A data URL.'), support: text(), offer: text(), privacy: text() },
       "Whose service it is: the operator's setting `brand`. Empty = none.",
     ),
+    status_page: flag('`/status` says to anybody how the models are.'),
     announcement: object({ text: text(), link: text() }, "The operator's setting; an empty text = none."),
     api_base: text('Base of the customer API for snippets, for example `https://ai.example.com/v1`.'),
     currency: only('RUB'),

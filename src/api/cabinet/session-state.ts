@@ -39,6 +39,7 @@ async function serviceFacts(ports: CabinetPorts, call: CabinetCall, oidcName: st
     needs_setup: (await ports.store.users.owners()) === 0,
     maintenance: settings.maintenance === null ? null : { message: settings.maintenance.message },
     brand: settings.brand,
+    status_page: settings.statusPage,
     announcement: settings.announcement,
     api_base: `${publicUrlOf(ports.publicUrl, call)}/v1`,
     currency: 'RUB',
