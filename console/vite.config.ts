@@ -41,7 +41,13 @@ export default defineConfig({
   plugins: [react(), themeCss(), tableTextModules(), modernFonts(), nativeScroll(), filesOfBoot()],
   // Dialogs lock the scroll by `base.css`: of the library's lock only its element is left.
   resolve: { alias: [{ find: /^react-remove-scroll$/, replacement: 'react-remove-scroll/UI' }] },
-  server: { proxy: { '/cabinet/v1': 'http://127.0.0.1:8080', '/admin/v1': 'http://127.0.0.1:8080' } },
+  server: {
+    proxy: {
+      '/cabinet/v1': 'http://127.0.0.1:8080',
+      '/admin/v1': 'http://127.0.0.1:8080',
+      '/brand.css': 'http://127.0.0.1:8080',
+    },
+  },
   build: {
     target: 'es2023',
     // light-dark() stays as it is.

@@ -97,6 +97,7 @@ export function createConsole(
     ...startPageRoutes({
       setUp: (request, call) => cabinet.setUp(request, call),
       publicUrl,
+      accent: () => core.catalog.current().settings.brand.accent,
       consolePage: (request) => site?.page(request) ?? null,
     }),
     ...adminRoutes(

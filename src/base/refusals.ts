@@ -38,6 +38,7 @@ const CHECKS = {
     `line ${line}: no rate of ${currency} was in force on ${day}`,
   csv_open_quote: ({ line }: { readonly line: number }) => `line ${line}: a quotation mark is never closed`,
   currency_code: 'must be a currency code of three capital letters',
+  colour: 'must be a colour such as #1d4ed8, dark enough for white text on it',
   coming_most: ({ most }: Most) => `at most ${most} changes can wait: take one back first`,
   cursor: 'must be one that an answer gave',
   day: own(),

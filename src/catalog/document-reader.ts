@@ -1,3 +1,4 @@
+import { isAccent } from '../base/accent.ts'
 import { isTimezone } from '../ledger/period.ts'
 import {
   SETTING_ROWS,
@@ -202,7 +203,8 @@ function texts(reader: FieldReader, key: string, fields: TextFields): Readonly<R
   for (const [name, { most, form, fallback }] of Object.entries(fields)) {
     const given = map.text(name) ?? fallback
     if (given.length > most) map.problem(name, 'length', { least: 0, most, given: given.length })
-    else if (!TEXT_FORMS[form].test(given)) map.problem(name, form)
+    else if (!TEXT_FORMS[form].test(given) || (form === 'colour' && given !== '' && !isAccent(given)))
+      map.problem(name, form)
     result[name] = given === '' ? fallback : given
   }
   map.done()

@@ -32,7 +32,7 @@ export const SETTING_GROUPS = {
 export type NumberFields = Readonly<Record<string, NumberField>>
 
 /** What a text may be; empty = none. */
-export type TextForm = 'text' | 'link' | 'picture'
+export type TextForm = 'text' | 'link' | 'picture' | 'colour'
 
 interface TextField {
   /** Characters. */
@@ -48,6 +48,7 @@ export type TextFields = Readonly<Record<string, TextField>>
 export const TEXT_FORMS: Readonly<Record<TextForm, RegExp>> = {
   text: /^/,
   link: /^(?:(?:https?:\/\/|mailto:)\S+)?$/,
+  colour: /^(?:#[\da-fA-F]{6})?$/,
   picture: /^(?:data:image\/(?:svg\+xml|png|jpeg|webp);base64,[\w+/]+={0,2})?$/,
 }
 
@@ -263,6 +264,12 @@ export const SETTINGS = {
         label: { en: 'Name of the service', ru: 'Название сервиса' },
       },
       logo: { most: 20_000, form: 'picture', fallback: '', label: { en: 'Logo', ru: 'Логотип' } },
+      accent: {
+        most: 7,
+        form: 'colour',
+        fallback: '',
+        label: { en: 'Colour, such as #1d4ed8', ru: 'Цвет, например #1d4ed8' },
+      },
       support: {
         most: 300,
         form: 'link',

@@ -102,6 +102,7 @@ const CHECKS: Readonly<Record<FieldCheck, true>> = {
   chat_id: true,
   code_ended: true,
   code_required: true,
+  colour: true,
   coming_most: true,
   csv_cell: true,
   csv_empty: true,

@@ -10,6 +10,7 @@ import { startTollgate } from '../harness/server.ts'
 
 /** Anybody sees how the models are, where the operator wants it; nothing of the providers is in it. */
 
+const DARK_LINK = '#a171f2'
 const shots = process.env['SHOTS_DIR']
 const provider = await listen((response, { json }) => {
   const isDown = (json as { model?: string } | null)?.model === 'b'
@@ -23,7 +24,7 @@ const skip = await serveConsole(() =>
     env: { TOLLGATE_LOG_LEVEL: 'error' },
     catalog: `
 bundled: false
-brand: { name: Aurora }
+brand: { name: Aurora, accent: '#7c3aed' }
 announcement: { text: '2026-12-01 03:00' }
 providers:
   hidden-name: { adapter: openai, base_url: '${provider.url}/v1', api_key: k }
@@ -80,6 +81,11 @@ for (const { language, dark } of LOOKS) {
       assert.match(await page.title(), /Aurora/)
       if (shots !== undefined)
         await page.screenshot({ path: join(shots, `status-${language}-${dark ? 'dark' : 'light'}-${width}.png`) })
+      // The operator's colour is there with the first paint; a dark page has a lighter shade of it.
+      const colour = await page.evaluate<string>(
+        "getComputedStyle(document.documentElement).getPropertyValue('--mantine-color-anchor')",
+      )
+      assert.equal(colour.trim(), dark ? DARK_LINK : '#7c3aed')
       assert.deepEqual([...(await findings(page, language)), ...guest.troubles], [])
       await guest.close()
     }

@@ -44,7 +44,7 @@ function Entered({ state }: { readonly state: SessionState }) {
   useWishes(state)
   useEntered(state.profile !== null)
   if (wished === '/status' && state.service.status_page)
-    return <OpenFrame>{shown === '/status' && <Outlet />}</OpenFrame>
+    return <OpenFrame look="open">{shown === '/status' && <Outlet />}</OpenFrame>
   if (state.profile === null) {
     if (!ENTRY_PATHS.includes(wished))
       return <Navigate to="/sign-in" search={wished === '/' ? {} : { next: `${wished}${searchStr}` }} replace />
@@ -94,19 +94,23 @@ function useEntered(isEntered: boolean): void {
   }, [isEntered])
 }
 
-/** The frame of a page for anybody. */
-function OpenFrame({ children }: { readonly children: ReactNode }) {
+/** The frame of the pages for anybody. */
+function OpenFrame({ look, children }: { readonly look: 'entryMain' | 'open'; readonly children: ReactNode }) {
   return (
     <div className={css.entry}>
       <header className={css.entryHead}>
-        <Link to="/" className={css.openHome ?? ''}>
+        {look === 'entryMain' ? (
           <Brand />
-        </Link>
+        ) : (
+          <Link to="/" className={css.openHome ?? ''}>
+            <Brand />
+          </Link>
+        )}
         <Group gap={4}>
           <Preferences />
         </Group>
       </header>
-      <main className={css.open} id="content">
+      <main className={css[look]} id="content">
         {children}
       </main>
       <ServiceLinks />
@@ -118,26 +122,17 @@ function OpenFrame({ children }: { readonly children: ReactNode }) {
 function EntryFrame({ children }: { readonly children: ReactNode }) {
   const { brand } = useSession().service
   return (
-    <div className={css.entry}>
-      <header className={css.entryHead}>
-        <Brand />
-        <Group gap={4}>
-          <Preferences />
-        </Group>
-      </header>
-      <main className={css.entryMain} id="content">
-        <section className={css.pitch} aria-label={brand.name}>
-          <p className={css.slogan}>{t('entry.slogan')}</p>
-          <ul>
-            <li>{t('entry.point_one')}</li>
-            <li>{t('entry.point_two')}</li>
-            <li>{t('entry.point_three')}</li>
-          </ul>
-        </section>
-        <div className={css.entryCard}>{children}</div>
-      </main>
-      <ServiceLinks />
-    </div>
+    <OpenFrame look="entryMain">
+      <section className={css.pitch} aria-label={brand.name}>
+        <p className={css.slogan}>{t('entry.slogan')}</p>
+        <ul>
+          <li>{t('entry.point_one')}</li>
+          <li>{t('entry.point_two')}</li>
+          <li>{t('entry.point_three')}</li>
+        </ul>
+      </section>
+      <div className={css.entryCard}>{children}</div>
+    </OpenFrame>
   )
 }
 

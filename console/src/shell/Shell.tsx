@@ -374,9 +374,15 @@ export function Brand() {
 function OwnLogo() {
   return (
     <svg viewBox="0 0 32 32" width="28" height="28" aria-hidden="true">
-      <rect width="32" height="32" rx="8" fill="#0b6e6e" />
+      <rect width="32" height="32" rx="8" fill="var(--mantine-color-sea-7)" />
       <path d="M8 24V11m16 13V11M8 14h16" stroke="#fff" strokeWidth="3" strokeLinecap="round" fill="none" />
-      <path d="M13 24v-5a3 3 0 0 1 6 0v5" stroke="#7fe3d4" strokeWidth="2.5" strokeLinecap="round" fill="none" />
+      <path
+        d="M13 24v-5a3 3 0 0 1 6 0v5"
+        stroke="var(--mantine-color-sea-2)"
+        strokeWidth="2.5"
+        strokeLinecap="round"
+        fill="none"
+      />
     </svg>
   )
 }

@@ -275,6 +275,7 @@ export type PricedModel = Static<typeof PricedModel>
 const FORM_NOTES = {
   text: '',
   link: ' `https://…`, `http://…` or `mailto:…`.',
+  colour: ' `#rrggbb`, of at least 3:1 against white; empty = the own one.',
   picture: ' A data URL: PNG, JPEG, WebP or SVG.',
 } as const
 

@@ -58,7 +58,14 @@ export const ServiceFacts = object(
     needs_setup: flag('No administrator exists yet: the printed set-up link creates the first one.'),
     maintenance: nullable(object({ message: nullable(text()) }, 'Message of the maintenance switch while it is on.')),
     brand: object(
-      { name: text(), logo: text('A data URL.'), support: text(), offer: text(), privacy: text() },
+      {
+        name: text(),
+        logo: text('A data URL.'),
+        accent: text('`#rrggbb`; `/brand.css` derives from it.'),
+        support: text(),
+        offer: text(),
+        privacy: text(),
+      },
       "Whose service it is: the operator's setting `brand`. Empty = none.",
     ),
     status_page: flag('`/status` says to anybody how the models are.'),

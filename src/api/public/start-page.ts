@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Principal } from '../../access/principal.ts'
+import { accentCss } from '../../base/accent.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { Call, Reply, Route } from '../../http/edge.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
@@ -124,6 +125,8 @@ export interface StartPagePorts {
   ) => Promise<readonly string[]>
   /** null = taken from the request's Host. */
   readonly publicUrl: string | null
+  /** The operator's colour; empty = none. */
+  readonly accent: () => string
   /** The console's page; null = it is not built. */
   readonly consolePage: (request: IncomingMessage) => Reply | null
 }
@@ -159,7 +162,26 @@ export function startPageRoutes(ports: StartPagePorts): readonly Route<Principal
     pageAt('/setup', () => SETUP_PAGE),
     get('/start.css', 'css', () => STYLE),
     get('/setup.js', 'javascript', () => SETUP_SCRIPT),
+    brandRoute(ports.accent),
   ]
+}
+
+/** The colours of the service, which its pages load before they are drawn. */
+function brandRoute(accentNow: () => string): Route<Principal> {
+  let made = { accent: '', css: '' }
+  return {
+    method: 'GET',
+    path: '/brand.css',
+    plane: 'open',
+    body: 'none',
+    handle: ({ request }) => {
+      const accent = accentNow()
+      if (made.accent !== accent) made = { accent, css: accentCss(accent) }
+      const headers = { ...PAGE_HEADERS, etag: `"${accent}"`, 'cache-control': 'no-cache' }
+      if (request.headers['if-none-match'] === headers.etag) return { status: 304, body: undefined, headers }
+      return { status: 200, body: made.css, contentType: 'text/css; charset=utf-8', headers }
+    },
+  }
 }
 
 /** The refusal of a request from a page of another site. A set-up call without a browser sends no Origin. */

@@ -19,6 +19,7 @@ export interface ServedRoute {
 export const PAGES: ReadonlySet<string> = new Set([
   'GET /',
   'GET /setup',
+  'GET /brand.css',
   'GET /start.css',
   'GET /setup.js',
   'GET /docs.css',

@@ -17,7 +17,7 @@ import {
 import { isLong, oneOf } from '../../harness/form.ts'
 
 const DATA = /\/(?:cabinet|admin)\/v1\/(?!session$)/
-const STRANGER = ['/sign-in', '/sign-up', '/forgot-password', '/setup?token=wrong', '/join?token=wrong', '/status']
+const STRANGER = ['/sign-in', '/sign-up', '/forgot-password', '/setup?token=wrong', '/join?token=wrong']
 /** Pages that show data. */
 const CUSTOMER = [
   '/',
@@ -97,7 +97,6 @@ const answered =
     'x-generation-id'
   ] ?? ''
 const failed = (await chat(tollgate, key, 'sandbox: status=500')).headers['x-generation-id'] ?? ''
-await tollgate.admin('PATCH', '/admin/v1/settings', { status_page: true })
 await tollgate.request('POST', '/cabinet/v1/sign-in', {
   body: { email: 'ann@example.com', password: 'not this one at all' },
   headers: { origin: tollgate.url },
