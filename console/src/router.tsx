@@ -83,6 +83,7 @@ const routeTree = root.addChildren([
   operatorPage('/operator/margin', 'MarginPage', () => import('./pages/operator/MarginPage.tsx')),
   operatorPage('/operator/requests', 'RequestsPage', () => import('./pages/operator/RequestsPage.tsx')),
   operatorPage('/operator/refusals', 'RefusalsPage', () => import('./pages/operator/RefusalsPage.tsx')),
+  operatorPage('/operator/videos', 'ParkedVideosPage', () => import('./pages/operator/ParkedVideosPage.tsx')),
   operatorPage('/operator/settings', 'OperatorSettingsPage', () => import('./pages/operator/OperatorSettingsPage.tsx')),
   operatorPage('/operator/notices', 'OperatorNoticesPage', () => import('./pages/operator/OperatorNoticesPage.tsx')),
   operatorPage('/operator/tokens', 'TokensPage', () => import('./pages/operator/TokensPage.tsx')),

@@ -52,6 +52,7 @@ export const CONSOLE_PAGES: readonly ConsolePage[] = [
   { name: 'operator-margin', route: '/operator/margin', who: 'operator', until: CHART },
   { name: 'operator-requests', route: '/operator/requests', who: 'operator' },
   { name: 'operator-refusals', route: '/operator/refusals', who: 'operator' },
+  { name: 'operator-videos', route: '/operator/videos', who: 'operator' },
   { name: 'operator-settings', route: '/operator/settings', who: 'operator' },
   { name: 'operator-notices', route: '/operator/notices', who: 'operator' },
   { name: 'operator-tokens', route: '/operator/tokens', who: 'operator' },

@@ -57,6 +57,11 @@ for (const [round, { language, dark }] of LOOKS.entries()) {
     )
     const before = await promptOf('b')
     assert.equal((await tollgate.admin('POST', '/admin/v1/price-changes/fetch', {})).status, 200)
+    const counted = await tollgate.admin('GET', '/admin/v1/price-changes?effects=false')
+    assert.deepEqual(
+      counted.body.data.map((one: object) => 'effect' in one),
+      [false, false, false, false],
+    )
     const guest = await visitor(browser, tollgate.url, { language, dark })
     const { page } = guest
     await enter(guest.context, tollgate, owner)

@@ -126,7 +126,11 @@ export function customerSteps(log: FullLog, turn: number): readonly LogStep[] {
     { name: 'app', act: (page) => pick(page, t('log.filter_app'), 'Notes'), until: every('Notes') },
     {
       name: 'last day',
-      act: (page) => page.getByRole('textbox', { name: t('range.to') }).fill(day.typed),
+      act: async (page) => {
+        await pick(page, t('range.period'), t('range.own'))
+        await page.getByRole('textbox', { name: t('range.to') }).fill(day.typed)
+        await page.keyboard.press('Tab')
+      },
       until: `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.short)})`,
     },
     {
@@ -175,7 +179,11 @@ export function operatorSteps(log: FullLog, turn: number): readonly LogStep[] {
     ),
     {
       name: 'last day',
-      act: (page) => page.getByRole('textbox', { name: t('range.to') }).fill(day.typed),
+      act: async (page) => {
+        await pick(page, t('range.period'), t('range.own'))
+        await page.getByRole('textbox', { name: t('range.to') }).fill(day.typed)
+        await page.keyboard.press('Tab')
+      },
       until: `(rows) => rows.length > 0 && rows[0].includes(${JSON.stringify(day.short)})`,
     },
   ]

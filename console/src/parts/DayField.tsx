@@ -21,7 +21,6 @@ interface DayFieldProps {
   /** A required day has no button to clear it. */
   readonly required?: boolean
   readonly min?: string
-  readonly max?: string
   /** Small, with its label inside the field. */
   readonly compact?: boolean
 }
@@ -38,7 +37,6 @@ export function DayField({
   error,
   required = false,
   min,
-  max,
   compact = false,
 }: DayFieldProps) {
   const isRussian = currentLanguage() === 'ru'
@@ -54,7 +52,7 @@ export function DayField({
       nextLabel={t('range.next')}
       previousLabel={t('range.previous')}
       ariaLabels={{ monthLevelControl: t('range.to_months'), yearLevelControl: t('range.to_years') }}
-      {...given({ minDate: min, maxDate: max })}
+      {...given({ minDate: min })}
     />
   )
 }

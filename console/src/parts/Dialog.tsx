@@ -1,7 +1,7 @@
 import { Alert, Button, type ButtonProps, Modal, type ModalProps, Stack, Text } from '@mantine/core'
 import { modals } from '@mantine/modals'
 import { useBlocker } from '@tanstack/react-router'
-import { createContext, type ReactNode, useContext, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { createContext, type ReactNode, type RefObject, useContext, useLayoutEffect, useRef, useState } from 'react'
 import { CopyBlock } from './Copy.tsx'
 import { PlusIcon } from './icons.ts'
 import { t } from './words.ts'
@@ -38,17 +38,18 @@ export function Dialog<Shown>({
   children,
   ...props
 }: DialogProps<Shown>) {
-  const [isUnsaved, setUnsaved] = useState(false)
+  const unsaved = useRef(false)
   const isOpen = of !== null && of !== false
   const leave = async (): Promise<boolean> => {
-    const leaves = !isUnsaved || (await isDiscarded())
+    const leaves = !unsaved.current || (await isDiscarded())
     if (leaves) close()
     return leaves
   }
   useBlocker({
     // A page that a form leads to when it is done has what was typed.
-    shouldBlockFn: async ({ action }) => (action === 'BACK' || action === 'FORWARD') && !(await leave()),
-    disabled: !isUnsaved,
+    shouldBlockFn: async ({ action }) =>
+      unsaved.current && (action === 'BACK' || action === 'FORWARD') && !(await leave()),
+    disabled: !isOpen,
     enableBeforeUnload: false,
   })
   return (
@@ -62,7 +63,7 @@ export function Dialog<Shown>({
       {...props}
     >
       {isOpen && (
-        <Unsaved value={setUnsaved}>
+        <Unsaved value={unsaved}>
           <Focused>{typeof children === 'function' ? children(of) : children}</Focused>
         </Unsaved>
       )}
@@ -79,18 +80,20 @@ function isTaken(): boolean {
   return window.event?.defaultPrevented === true
 }
 
-const Unsaved = createContext<((isUnsaved: boolean) => void) | null>(null)
+const Unsaved = createContext<RefObject<boolean> | null>(null)
 
 /** Tells the dialog around a form what is in it: as it was at first, or not. `null` = it is saved. */
 export function useUnsaved(values: object | null): void {
-  const tell = useContext(Unsaved)
+  const unsaved = useContext(Unsaved)
   const text = JSON.stringify(values)
   const [first] = useState(text)
   const isUnsaved = values !== null && text !== first
-  useEffect(() => {
-    tell?.(isUnsaved)
-    return () => tell?.(false)
-  }, [tell, isUnsaved])
+  // At once, as the next key may be Escape.
+  useLayoutEffect(() => {
+    if (unsaved === null) return undefined
+    unsaved.current = isUnsaved
+    return () => void (unsaved.current = false)
+  }, [unsaved, isUnsaved])
 }
 
 /** Asks before what was typed is lost. */

@@ -5,26 +5,25 @@ import type { DayRange } from './zoned-day.ts'
 interface OwnDaysProps {
   readonly range: DayRange
   readonly change: (range: DayRange) => void
+  /** Small fields, which may be empty. */
+  readonly compact: boolean
 }
 
 /** The first and the last day of a range. */
-export function OwnDays({ range, change }: OwnDaysProps) {
-  return (
-    <>
-      <DayField
-        label={t('range.from')}
-        value={range.from}
-        max={range.to}
-        required
-        onChange={(from) => change({ ...range, from })}
-      />
-      <DayField
-        label={t('range.to')}
-        value={range.to}
-        min={range.from}
-        required
-        onChange={(to) => change({ ...range, to })}
-      />
-    </>
-  )
+export function OwnDays({ range, change, compact }: OwnDaysProps) {
+  return (['from', 'to'] as const).map((edge) => (
+    <DayField
+      key={edge}
+      label={t(`range.${edge}`)}
+      value={range[edge]}
+      required={!compact}
+      compact={compact}
+      // Of two days in the wrong order the one that was not chosen goes.
+      onChange={(day) => {
+        const next: Record<keyof DayRange, string> = { ...range, [edge]: day }
+        if (next.from > next.to && next.to !== '') next[edge === 'from' ? 'to' : 'from'] = compact ? '' : day
+        change(next)
+      }}
+    />
+  ))
 }

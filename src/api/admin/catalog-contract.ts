@@ -363,6 +363,7 @@ export const PriceAccountsQuery = object({
   model: optional(text('Absent = all models whose prices wait for a decision.')),
 })
 const PriceChanges = object({ data: list(PriceChange) })
+export const PriceChangesQuery = object({ effects: optional(only('false', 'Without what each would do.')) })
 
 const CHANGE = { path: { id: 'prc_Vb3kQ9xT2mLr7dWa' }, body: {} }
 
@@ -372,6 +373,7 @@ export const PRICE_ROUTES = {
     command: 'price held',
     scope: 'catalog:read',
     summary: "Prices from providers' lists and from releases that wait for a decision.",
+    query: PriceChangesQuery,
     answer: PriceChanges,
   },
   'POST /admin/v1/price-changes/fetch': {

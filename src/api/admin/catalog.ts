@@ -199,9 +199,9 @@ export function priceAdminRoutes(ports: AdminPorts): readonly Route<Principal>[]
     return wireChange(change)
   }
   return [
-    adminRoute('GET /admin/v1/price-changes', async () => {
+    adminRoute('GET /admin/v1/price-changes', async ({ query }) => {
       const held = await ports.prices.book.held()
-      if (held.length === 0) return { data: [] }
+      if (held.length === 0 || query.get('effects') === 'false') return { data: held.map(wireChange) }
       const effectOf = await effectsOf(ports, held)
       return { data: held.map((change) => ({ ...wireChange(change), effect: effectOf(change) })) }
     }),

@@ -303,6 +303,16 @@ export const OPENINGS: readonly Opening[] = [
   { name: 'held', who: 'operator', path: at('/operator/held'), open: press('held.approve_all') },
   { name: 'coming-prices', who: 'operator', path: at('/operator/prices'), open: press('coming.change') },
   { name: 'coming-withdraw', who: 'operator', path: at('/operator/prices'), open: press('coming.withdraw') },
+  ...(['parked-found', 'parked-never'] as const).map((name): Opening => ({
+    name,
+    who: 'operator',
+    path: at('/operator/videos'),
+    open: async (page, t) =>
+      page
+        .getByRole('main')
+        .getByRole('button', { name: new RegExp(`^${t(name === 'parked-found' ? 'parked.found' : 'parked.never')}: `) })
+        .click(),
+  })),
   { name: 'model', who: 'operator', path: at('/operator/prices'), open: press('prices.add') },
   {
     name: 'model',

@@ -16,11 +16,12 @@ import css from './log.module.css'
 /** The addresses of the two views of a side's log. */
 const VIEWS = {
   log: ['/log', '/log/refused'],
-  requests: ['/operator/requests', '/operator/refusals'],
+  requests: ['/operator/requests', '/operator/refusals', '/operator/videos'],
 } as const
+const VIEW_NAMES = ['log.all', 'refused.title', 'parked.title'] as const
 
 /** The views of the log beside each other: requests, and what was refused before it was one. */
-export function LogTabs({ of, at }: { readonly of: keyof typeof VIEWS; readonly at: 0 | 1 }) {
+export function LogTabs({ of, at }: { readonly of: keyof typeof VIEWS; readonly at: 0 | 1 | 2 }) {
   return (
     <Group gap={4} component="nav" aria-label={t('nav.log')}>
       {VIEWS[of].map((to, index) => (
@@ -31,7 +32,7 @@ export function LogTabs({ of, at }: { readonly of: keyof typeof VIEWS; readonly 
           variant={index === at ? 'light' : 'subtle'}
           {...(index === at ? { 'aria-current': 'page' } : {})}
         >
-          {index === 0 ? t('log.all') : t('refused.title')}
+          {t(VIEW_NAMES[index] ?? 'log.all')}
         </ButtonLink>
       ))}
     </Group>

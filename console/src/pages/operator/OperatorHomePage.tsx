@@ -85,13 +85,18 @@ function useConcerns(
 ): ComponentProps<typeof Attention> {
   const can = useCan()
   const [sees, seesHealth] = [can('GET /admin/v1/catalog/warnings'), can('GET /admin/v1/endpoints/health')]
+  const parked = useParked()
   const doubts = useRead('GET /admin/v1/catalog/warnings', {}, { enabled: sees }).data?.data
-  const held = useRead('GET /admin/v1/price-changes', {}, { everyMs: REFRESH_MS, enabled: sees }).data?.data
+  const held = useRead(
+    'GET /admin/v1/price-changes',
+    { query: { effects: 'false' } },
+    { everyMs: REFRESH_MS, enabled: sees },
+  ).data?.data
   const service = useRead('GET /admin/v1/warnings', {}, { enabled: seesHealth }).data?.data
   if (overview === undefined) return { of: [], calm: null }
   const { recent, low_balances: low, locked, pending_payments: pending, refused } = overview
   const [paused, shortfall] = [(endpoints ?? []).filter(isPaused), sums?.shortfall ?? 0]
-  const isKnown = [sums, ...(sees ? [doubts, held] : []), ...(seesHealth ? [endpoints, service] : [])].every(
+  const isKnown = [sums, ...(sees ? [doubts, held] : []), ...(seesHealth ? [endpoints, service] : []), parked].every(
     (part) => part !== undefined,
   )
   return {
@@ -125,12 +130,22 @@ function useConcerns(
         t('overview.locked', { count: locked.accounts, amount: format.money(locked.amount) }),
         { to: '/operator/accounts' },
       ],
+      ...(parked ?? []),
       [held?.length ?? 0, t('overview.held', { count: held?.length ?? 0 }), { to: '/operator/held' }],
       [doubts?.length ?? 0, t('overview.doubts', { count: doubts?.length ?? 0 }), { to: '/operator/catalog' }],
     ],
     // The frame of the page shows the warnings of the service.
     calm: isKnown && (service ?? []).length === 0 ? t('overview.nothing') : null,
   }
+}
+
+/** Videos that wait for a decision; undefined = not known yet. */
+function useParked(): readonly Concern[] | undefined {
+  const enabled = useCan()('GET /admin/v1/videos/parked')
+  const parked = useRead('GET /admin/v1/videos/parked', {}, { everyMs: REFRESH_MS, enabled }).data?.data
+  if (parked === undefined) return enabled ? undefined : []
+  const amount = format.money(parked.reduce((sum, { held }) => sum + held, 0))
+  return [[parked.length, t('overview.parked', { count: parked.length, amount }), { to: '/operator/videos' }]]
 }
 
 function refusedConcern(refused: Overview['refused']): readonly Concern[] {

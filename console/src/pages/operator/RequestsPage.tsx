@@ -23,7 +23,7 @@ export function RequestsPage() {
   const { offset, go } = useListPlace()
   const requests = useListRead(
     'GET /admin/v1/generations',
-    (at) => ({ query: { ...queryOf(at, format.zone), limit: PAGE_ROWS, offset: placeOf(at).offset } }),
+    (at) => ({ query: { ...queryOf(at), limit: PAGE_ROWS, offset: placeOf(at).offset } }),
     live && offset === 0 ? { everyMs: LIVE_MS } : {},
   )
   const shown = useShown(search, requests.isPlaceholderData)
@@ -41,7 +41,7 @@ export function RequestsPage() {
               who={t('requests.account')}
               tools={<LogActions name="requests" live={live} setLive={setLive} still={offset > 0} />}
               lines={lines}
-              file={fileAddress('GET /admin/v1/generations', { query: queryOf(shown, format.zone) })}
+              file={fileAddress('GET /admin/v1/generations', { query: queryOf(shown) })}
               asked=""
               old={requests.isPlaceholderData}
               story={(id) => <Story id={id} />}

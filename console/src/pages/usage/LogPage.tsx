@@ -10,23 +10,22 @@ import { call } from '../../api/call.ts'
 import { given, queryText } from '../../api/endpoint.ts'
 import { useRead } from '../../api/hooks.ts'
 import { Note } from '../../parts/cells.tsx'
-import { DayField } from '../../parts/DayField.tsx'
 import { type Choice, CompactChoice, FilterPanel, withChosen } from '../../parts/Filters.tsx'
 import { useIsHere } from '../../parts/is-here.ts'
-import { useAsk, useFilters, useShown } from '../../parts/list-place.ts'
+import { type Search, useAsk, useFilters, useShown } from '../../parts/list-place.ts'
 import { Empty, FailedPlace, Outline } from '../../parts/Loaded.tsx'
 import { csvFormat } from '../../parts/ListTools.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { onDemand } from '../../parts/OnDemand.tsx'
+import { logTimes, RangeFields, useLogRange } from '../../parts/RangeFields.tsx'
 import { Why } from '../../parts/Refusals.tsx'
 import { format, t } from '../../parts/words.ts'
-import { shownDay, timesOf } from '../../parts/zoned-day.ts'
 import { Log, LogActions, LogTabs } from '../log/Log.tsx'
 import type { Line } from '../log/LogRows.tsx'
 import css from '../log/log.module.css'
 
-/** Every filter that the server has for this page; `from` and `to` are days, or times if a chart led here. */
-type FilterName = Exclude<keyof LogQuery, 'cursor' | 'limit'>
+/** Every filter that the server has for this page, but its days. */
+type FilterName = Exclude<keyof LogQuery, 'cursor' | 'limit' | 'from' | 'to'>
 type LogSearch = Readonly<Partial<Record<FilterName, string | undefined>>>
 
 const OwnStory = onDemand('OwnStory', () => import('./OwnStory.tsx'), 600)
@@ -40,8 +39,8 @@ const LIVE_MS = 3_000
 export function LogPage() {
   const { filters } = useFilters<FilterName>()
   const client = useQueryClient()
-  const query = logQuery(filters, format.zone)
-  useAsk((wish) => void client.prefetchInfiniteQuery(logPages(logQuery(wish, format.zone))))
+  const query = logQuery(filters)
+  useAsk((wish) => void client.prefetchInfiniteQuery(logPages(logQuery(wish))))
   return (
     <Page title={t('nav.log')} lead={t('log.lead')} actions={<LogTabs of="log" at={0} />}>
       <LogFilters />
@@ -80,15 +79,7 @@ function LogFilters() {
           onChange={(value) => filter(name, value)}
         />
       ))}
-      {(['from', 'to'] as const).map((edge) => (
-        <DayField
-          key={edge}
-          compact
-          label={t(`range.${edge}`)}
-          value={shownDay(filters[edge], format.zone, edge)}
-          onChange={(day) => filter(edge, day)}
-        />
-      ))}
+      <RangeFields compact {...useLogRange()} />
       <IdField key={filters.id ?? ''} id={filters.id ?? ''} change={(value) => filter('id', value)} />
     </FilterPanel>
   )
@@ -121,7 +112,8 @@ function IdField({ id, change }: { readonly id: string; readonly change: (id: st
 }
 
 /** The query for the server, without unknown values of the address. */
-function logQuery({ model, key, status, type, provider, app, from, to, id }: LogSearch, zone: string): LogQuery {
+function logQuery(search: Search): LogQuery {
+  const { model, key, status, type, provider, app, id }: LogSearch = search
   return given({
     model,
     key,
@@ -130,7 +122,7 @@ function logQuery({ model, key, status, type, provider, app, from, to, id }: Log
     id,
     status: STATUSES.find((known) => known === status),
     type: REQUEST_TYPES.find((known) => known === type),
-    ...timesOf(from, to, zone),
+    ...logTimes(search),
   })
 }
 

@@ -5,12 +5,11 @@ import type { GenerationQuery } from '../../../../../src/api/admin/report-contra
 import type { Answer } from '../../../api/endpoint.ts'
 import { useRead } from '../../../api/hooks.ts'
 import { useCan } from '../../../parts/Can.tsx'
-import { DayField } from '../../../parts/DayField.tsx'
 import { errorNames } from '../../../parts/failure-text.ts'
 import { CompactChoice, FilterPanel, withChosen } from '../../../parts/Filters.tsx'
 import { useChange } from '../../../parts/list-place.ts'
+import { logTimes, RangeFields, useLogRange } from '../../../parts/RangeFields.tsx'
 import { t, useReader } from '../../../parts/words.ts'
-import { timesOf } from '../../../parts/zoned-day.ts'
 import { AccountField } from './AccountField.tsx'
 
 const OPTIONS_MAX = 60
@@ -35,7 +34,7 @@ export const RequestFilters = memo(function RequestFilters() {
   const health = useRead('GET /admin/v1/endpoints/health', {}, { enabled: known }).data?.data ?? UNKNOWN
   const models = useMemo(() => sorted(health.map(({ model }) => model)), [health])
   const providers = useMemo(() => sorted(health.map(({ provider }) => provider)), [health])
-  const { account, key, model, provider, id, status, flagged, error_type: cause, from, to } = search
+  const { account, key, model, provider, id, status, flagged, error_type: cause } = search
   return (
     <FilterPanel compact>
       <AccountFilter value={account ?? ''} change={change} />
@@ -50,8 +49,7 @@ export const RequestFilters = memo(function RequestFilters() {
       />
       <OutcomeField chosen={cause ?? status ?? (flagged === 'true' ? FLAGGED : null)} change={change} />
       <NameField name="id" label={t('log.filter_id')} value={id ?? ''} names={NO_NAMES} change={change} />
-      <DayFilter name="from" label={t('range.from')} value={from ?? ''} change={change} />
-      <DayFilter name="to" label={t('range.to')} value={to ?? ''} change={change} />
+      <RangeFields compact {...useLogRange()} />
     </FilterPanel>
   )
 })
@@ -70,10 +68,6 @@ interface FieldProps<Name extends RequestFilter = RequestFilter> {
 const AccountFilter = memo(function AccountFilter({ value, change }: Pick<FieldProps, 'value' | 'change'>) {
   useReader()
   return <AccountField value={value === '' ? null : value} change={(account) => change({ account, key: null })} />
-})
-
-const DayFilter = memo(function DayFilter({ name, label, value, change }: FieldProps<'from' | 'to'>) {
-  return <DayField label={label} compact value={value} onChange={(day) => change({ [name]: day })} />
 })
 
 /** One of the known names, or any other that is typed. */
@@ -179,8 +173,8 @@ export const PAGE_ROWS = 25
 export const STATUSES = ['completed', 'error', 'cancelled'] as const
 const EXACT = ['account', 'key', 'model', 'provider', 'error_type'] as const
 
-type RequestFilter = (typeof EXACT)[number] | 'status' | 'flagged' | 'id' | 'from' | 'to'
-/** The filters in the address, the page and the open request; `from` and `to` are days. */
+type RequestFilter = (typeof EXACT)[number] | 'status' | 'flagged' | 'id' | 'range' | 'from' | 'to'
+/** The filters in the address, the page and the open request. */
 export type RequestSearch = Readonly<Partial<Record<RequestFilter | 'offset' | 'request', string | undefined>>>
 
 function isFiltered({ offset: _offset, request: _request, ...filters }: RequestSearch): boolean {
@@ -188,12 +182,12 @@ function isFiltered({ offset: _offset, request: _request, ...filters }: RequestS
 }
 
 /** Whether the server can go to any page: the rows of one account are numbered. */
-export function isNumbered({ account, from: _from, to: _to, ...others }: RequestSearch): boolean {
+export function isNumbered({ account, range: _range, from: _from, to: _to, ...others }: RequestSearch): boolean {
   return account !== undefined && !isFiltered(others)
 }
 
 /** The query for the server. An id is that of a generation, or the client's own request id. */
-export function queryOf(search: RequestSearch, zone: string): GenerationQuery {
+export function queryOf(search: RequestSearch): GenerationQuery {
   const status = STATUSES.find((known) => known === search.status)
   const { id } = search
   return {
@@ -204,6 +198,6 @@ export function queryOf(search: RequestSearch, zone: string): GenerationQuery {
     ...(status === undefined ? {} : { status }),
     ...(search.flagged === 'true' ? { flagged: 'true' as const } : {}),
     ...(id === undefined ? {} : { [id.startsWith('gen-') ? 'generation_id' : 'request_id']: id }),
-    ...timesOf(search.from, search.to, zone),
+    ...logTimes(search),
   }
 }
