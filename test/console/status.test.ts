@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { LOOKS, visitor } from '../harness/browser.ts'
-import { browser, serveConsole, texts, tollgate } from '../harness/console-world.ts'
+import { browser, enter, promote, serveConsole, signUp, texts, tollgate } from '../harness/console-world.ts'
+import { until } from '../harness/patience.ts'
 import { findings } from '../harness/page-findings.ts'
 import { completion } from '../harness/provider-answers.ts'
 import { listen, sendJson } from '../harness/scripted-upstream.ts'
@@ -33,6 +35,11 @@ ${[row('a'), row('b'), row('c'), row('d', ', hidden: true')].join('\n')}
 `,
   }),
 )
+
+async function anchorOf(page: Page): Promise<string> {
+  const style = 'getComputedStyle(document.documentElement)'
+  return (await page.evaluate<string>(`${style}.getPropertyValue('--mantine-color-anchor')`)).trim()
+}
 
 const status = (): ReturnType<typeof tollgate.request> => tollgate.request('GET', '/cabinet/v1/status')
 
@@ -66,8 +73,31 @@ test('the status is off until the operator turns it on, and names no provider, e
   assert.equal((await status()).text, text)
 })
 
+const owner = await promote(tollgate, await signUp(tollgate, 'root@example.com'))
+
 for (const { language, dark } of LOOKS) {
   const t = texts(language)
+
+  test(`the operator's colour is seen at once, and one that cannot be is refused (${language})`, { skip }, async () => {
+    assert.equal((await tollgate.admin('PATCH', '/admin/v1/settings', { brand: { name: 'Aurora' } })).status, 200)
+    const guest = await visitor(browser, tollgate.url, { language, dark })
+    const { page } = guest
+    await enter(guest.context, tollgate, owner)
+    await page.goto(`${tollgate.url}/operator/settings`)
+    const field = page.getByLabel(language === 'ru' ? /^Цвет/ : /^Colour/)
+    const form = page.locator('form').filter({ has: field })
+    await field.fill('#ffff00')
+    await form.getByRole('button', { name: t('common.save') }).click()
+    await page.getByText(t('check.colour')).waitFor()
+    await field.fill('#7c3aed')
+    await form.getByRole('button', { name: t('common.save') }).click()
+    await until(5_000, 'the page has the colour', async () => (await anchorOf(page)) === (dark ? DARK_LINK : '#7c3aed'))
+    if (shots !== undefined)
+      await page.screenshot({ path: join(shots, `accent-${language}-${dark ? 'dark' : 'light'}.png`) })
+    assert.deepEqual(guest.troubles, [])
+    await guest.close()
+  })
+
   test(`a stranger sees the status (${language}, ${dark ? 'dark' : 'light'})`, { skip }, async () => {
     for (const width of [1280, 390]) {
       const guest = await visitor(browser, tollgate.url, { language, dark, width, height: 844 })
@@ -82,10 +112,7 @@ for (const { language, dark } of LOOKS) {
       if (shots !== undefined)
         await page.screenshot({ path: join(shots, `status-${language}-${dark ? 'dark' : 'light'}-${width}.png`) })
       // The operator's colour is there with the first paint; a dark page has a lighter shade of it.
-      const colour = await page.evaluate<string>(
-        "getComputedStyle(document.documentElement).getPropertyValue('--mantine-color-anchor')",
-      )
-      assert.equal(colour.trim(), dark ? DARK_LINK : '#7c3aed')
+      assert.equal(await anchorOf(page), dark ? DARK_LINK : '#7c3aed')
       assert.deepEqual([...(await findings(page, language)), ...guest.troubles], [])
       await guest.close()
     }

@@ -1,6 +1,6 @@
 import { Button, Center, Group, Loader, useMantineColorScheme } from '@mantine/core'
 import { Link, Navigate, Outlet, useLocation, useMatches } from '@tanstack/react-router'
-import { type ReactNode, useEffect } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
 import { useRead } from '../api/hooks.ts'
 import { currentLanguage, speak } from '../i18n.ts'
@@ -43,6 +43,7 @@ function Entered({ state }: { readonly state: SessionState }) {
   const shown = useMatches({ select: (matches) => matches.at(-1)?.fullPath ?? '' })
   useWishes(state)
   useEntered(state.profile !== null)
+  useAccent(state.service.brand.accent)
   if (wished === '/status' && state.service.status_page)
     return <OpenFrame look="open">{shown === '/status' && <Outlet />}</OpenFrame>
   if (state.profile === null) {
@@ -81,6 +82,16 @@ function useWishes({ profile }: SessionState): void {
   useEffect(() => {
     if (theme !== null) setColorScheme(theme)
   }, [theme, setColorScheme])
+}
+
+/** Loads the colours anew when the operator changes them. */
+function useAccent(accent: string): void {
+  const loaded = useRef(accent)
+  useEffect(() => {
+    if (accent === loaded.current) return
+    loaded.current = accent
+    document.querySelector('link[href^="/brand.css"]')?.setAttribute('href', `/brand.css?${accent.slice(1)}`)
+  }, [accent])
 }
 
 /** Stores for `boot.js` whether a user is signed in in this browser, so that it can request the balance early. */
