@@ -295,7 +295,7 @@ export class CatalogService extends PriceVersions implements Catalog {
 
   /** A provider and what it serves, in one price version. */
   connectProvider(slug: string, entry: ProviderEntry, models: readonly ModelEntry[]): Promise<PutOutcome> {
-    return this.#edit((...now) => withConnection(...now, slug, entry, models, this.knownModels(slug)))
+    return this.#edit((...now) => withConnection(...now, slug, entry, models, modelsOf(this.release.models, slug)))
   }
 
   /** The provider that an entry describes. Without keys and with the same address it gets the stored keys. */
@@ -315,9 +315,9 @@ export class CatalogService extends PriceVersions implements Catalog {
     return allowPrivateUpstreams ? { ...rights, mayBePrivate: true } : rights
   }
 
-  /** The models of this release; with the slug of a known provider those that it serves, only with its endpoint. */
-  knownModels(slug?: string): readonly ModelEntry[] {
-    return slug === undefined ? this.#ports.release.models : modelsOf(this.#ports.release.models, slug)
+  /** The models that this release knows, with the day of their prices. */
+  get release(): BundledRelease {
+    return this.#ports.release
   }
 
   /** false = no such provider. */

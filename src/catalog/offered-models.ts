@@ -64,6 +64,14 @@ export function offeredModels(
   ]
 }
 
+/** The models of this name, the one with the whole id first. */
+export function alikeModels(id: string, all: readonly ModelEntry[]): readonly ModelEntry[] {
+  const name = nameOf(id)
+  return all
+    .filter((entry) => [entry.id, ...entry.endpoints.map(({ model }) => model)].some((one) => nameOf(one) === name))
+    .toSorted((one, other) => Number(other.id === id) - Number(one.id === id))
+}
+
 /** An entry without prices: only the operator knows what an unknown model costs. */
 export function entryOf(slug: string, { id, name, contextLength, maxCompletionTokens }: ListedModel): ModelEntry {
   const type = TYPES_BY_WORD.find(([word]) => word.test(id))?.[1] ?? 'chat'

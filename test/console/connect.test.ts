@@ -207,6 +207,30 @@ for (const { language, dark } of LOOKS) {
     },
   )
 
+  test(
+    `a model that is typed by hand gets the prices that are known of it (${language}, ${dark})`,
+    { skip },
+    async () => {
+      const known = await tollgate.admin('GET', '/admin/v1/catalog/known?model=anthropic/claude-sonnet-4.5')
+      const { id, endpoints } = known.body.data[0]
+      const guest = await visitor(browser, tollgate.url, { language, dark })
+      const { page } = guest
+      await enter(guest.context, tollgate, owner)
+      await page.goto(`${tollgate.url}/operator/prices`)
+      await page.getByRole('button', { name: t('prices.add') }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel(t('prices.id')).fill('own/claude-sonnet-4.5')
+      await dialog.getByText(id).waitFor()
+      const problems = [...(await findings(page, language))]
+      await dialog.getByRole('button', { name: t('connect.use') }).click()
+      const cost = dialog.getByLabel(t('prices.cost_of', { price: t('price.prompt') })).first()
+      assert.equal(Number((await cost.inputValue()).replace(',', '.')), Number(endpoints[0].price.prompt))
+      assert.equal(await dialog.getByLabel(t('prices.id')).inputValue(), 'own/claude-sonnet-4.5')
+      assert.deepEqual([...problems, ...guest.troubles], [])
+      await guest.close()
+    },
+  )
+
   test(`settings are in groups that are saved alone, in units of people (${language}, ${dark})`, { skip }, async () => {
     const guest = await visitor(browser, tollgate.url, { language, dark })
     const { page } = guest

@@ -359,6 +359,12 @@ export const CatalogQuery = object({
 })
 export const DryRunQuery = object({ dry_run: optional(only('1', 'Returns the difference and changes nothing.')) })
 
+export const KnownQuery = object({ model: text('Its id, or only its name.') })
+export const KnownModels = object({
+  day: text('When the prices were published.'),
+  data: list(narrowed<ModelEntry>(anything('A bundled model of this name, with prices and limits.'))),
+})
+
 export const PriceAccountsQuery = object({
   model: optional(text('Absent = all models whose prices wait for a decision.')),
 })

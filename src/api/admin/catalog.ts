@@ -8,6 +8,7 @@ import { type CatalogDocument, EMPTY_DOCUMENT, type ModelEntry, endpointId } fro
 import { defined } from '../../catalog/field-reader.ts'
 import { type PriceActor, usedSince } from '../../catalog/held-prices.ts'
 import type { PriceChange } from '../../catalog/price-list.ts'
+import { alikeModels } from '../../catalog/offered-models.ts'
 import { type WireModel, wireDocument, wireModel, wirePrice } from '../../catalog/wire-document.ts'
 import type { Route } from '../../http/edge.ts'
 import { namedSettings } from '../../tables/settings-table.ts'
@@ -42,6 +43,10 @@ export function catalogAdminRoutes(ports: AdminPorts, adapters: KnownAdapters): 
   return [
     adminReply('GET /admin/v1/catalog', async (call) => showCatalog(ports, call)),
     adminRoute('GET /admin/v1/catalog/warnings', async () => ({ data: ports.catalog.notes() })),
+    adminRoute('GET /admin/v1/catalog/known', async ({ query }) => {
+      const { published: day, models } = ports.catalog.release
+      return { day, data: alikeModels(query.get('model') ?? '', models).map(wireModel) }
+    }),
     adminRoute('PUT /admin/v1/catalog', async (call) => {
       const { document, problems } = parseDocumentJson(call.json, context)
       refuse(problems)

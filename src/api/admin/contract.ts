@@ -18,6 +18,8 @@ import {
   CatalogDocument,
   CatalogQuery,
   CatalogWarnings,
+  KnownModels,
+  KnownQuery,
   DryRunQuery,
   ModelEntry,
   PRICE_ROUTES,
@@ -189,6 +191,14 @@ export const ADMIN_ROUTES = completed({
     scope: 'catalog:read',
     summary: 'What of the catalogue in force is sold at a loss, or cannot be sold.',
     answer: CatalogWarnings,
+  },
+  'GET /admin/v1/catalog/known': {
+    command: 'catalog known',
+    scope: 'catalog:read',
+    summary: 'Prices and limits that this release knows of models with a name.',
+    query: KnownQuery,
+    answer: KnownModels,
+    example: { query: { model: 'gpt-5.5' } },
   },
   'PUT /admin/v1/catalog': {
     command: 'catalog put',

@@ -7,6 +7,7 @@ import {
   type DocumentContext,
 } from '../../catalog/document-reader.ts'
 import { fault, type Fault, type Problem } from '../../catalog/source-tree.ts'
+import { modelsOf } from '../../catalog/bundle-changes.ts'
 import { offeredModels } from '../../catalog/offered-models.ts'
 import { ambientRefusal, authAddresses } from '../../catalog/auth.ts'
 import { wireModel, wireProvider, type WireProvider } from '../../catalog/wire-document.ts'
@@ -49,7 +50,8 @@ async function tryProvider(
   const startedMs = ports.clock.now()
   const trial = await ports.tryProvider(provider)
   const present = new Set(ports.catalog.shown().models.map(({ id }) => id))
-  const offered = offeredModels(slug, trial, ports.catalog.knownModels(slug), ports.catalog.knownModels())
+  const { models: known } = ports.catalog.release
+  const offered = offeredModels(slug, trial, modelsOf(known, slug), known)
   return {
     outcome: trial.outcome,
     status: trial.status,

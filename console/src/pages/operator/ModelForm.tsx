@@ -15,6 +15,8 @@ import { priceName } from '../models/PriceLines.tsx'
 import { ComingDay, useAnnounced } from './ComingPrices.tsx'
 import { CATALOG_RENEWS, Compared, JsonField } from './catalog-edit.tsx'
 import { parsedObject } from './provider-draft.ts'
+import { withKnown } from './connect/connect-draft.ts'
+import { KnownOf } from './KnownModel.tsx'
 import { MarkupField } from './MarkupField.tsx'
 import { MissingRates } from './Rates.tsx'
 import {
@@ -219,6 +221,9 @@ function ModelFields({ draft, isNew, providers, selling, change }: ModelFieldsPr
   return (
     <Stack>
       <Description draft={draft} isNew={isNew} change={change} />
+      {isNew && endpoints.every(({ lines }) => lines.every(({ cost }) => cost === '')) && (
+        <KnownOf id={draft.id} use={(known) => change(withKnown(entryOf(draft), known))} />
+      )}
       <Group>
         <Switch label={t('prices.active')} {...bound(draft, change).flag('active')} />
         <Switch

@@ -10,10 +10,11 @@ import { Note, StatusBadge, Press } from '../../../parts/cells.tsx'
 import { MODEL_TYPES } from '../../../../../src/tables/model-types.ts'
 import { format, t } from '../../../parts/words.ts'
 import { priceName } from '../../models/PriceLines.tsx'
+import { KnownModel } from '../KnownModel.tsx'
 import { MarkupField } from '../MarkupField.tsx'
 import { MissingRates } from '../Rates.tsx'
 import type { Selling } from '../ModelForm.tsx'
-import { draftOf, isDecimal, isGuess } from '../model-draft.ts'
+import { isDecimal, isGuess } from '../model-draft.ts'
 import {
   type Choice,
   isPriced,
@@ -238,19 +239,7 @@ function Alike({ choice, set }: Pick<PriceFieldsProps, 'choice' | 'set'>) {
   const { alike } = choice.offered
   if (alike === undefined || choice.draft.endpoints.some(({ lines }) => lines.some(({ cost }) => cost !== '')))
     return null
-  const [known] = draftOf(alike).endpoints
-  if (known === undefined) return null
-  const { tiers } = known.conditions.cost
-  const steps = Array.isArray(tiers) ? tiers.map(({ above }) => t('connect.step', { above: format.number(above) })) : []
-  const prices = known.lines.slice(0, LINES_MAX).map(({ cost }) => format.cost(cost, known.currency))
-  return (
-    <Group gap="xs">
-      <Note size="xs" span>
-        {t('connect.alike', { model: alike.id, prices: [prices.join(' / '), ...steps].join(', ') })}
-      </Note>
-      <Press size="compact-xs" variant="light" onClick={() => set(withAlike(choice))} text={t('connect.use')} />
-    </Group>
-  )
+  return <KnownModel of={alike} use={() => set(withAlike(choice))} />
 }
 
 function Costs({ choice }: { readonly choice: Choice }) {

@@ -163,11 +163,22 @@ export function withType({ draft, ...choice }: Choice, type: ModelType): Choice 
 /** The prices and limits of the bundled model of that name. */
 export function withAlike(choice: Choice): Choice {
   const { alike, entry } = choice.offered
-  const [known] = alike?.endpoints ?? []
-  if (alike === undefined || known === undefined) return choice
-  const { endpoints, id, name = alike.name } = entry
-  const routes = endpoints.map(({ provider, model }) => ({ provider, model, price: known.price }))
-  return { ...choice, chosen: true, draft: draftOf({ ...alike, id, ...given({ name }), endpoints: routes }) }
+  return alike === undefined ? choice : { ...choice, chosen: true, draft: withKnown(entry, alike) }
+}
+
+/** A draft of this name and these providers, with the prices and limits of a known model. */
+export function withKnown(
+  { id, name, endpoints }: Pick<ModelEntry, 'id' | 'name' | 'endpoints'>,
+  of: ModelEntry,
+): ModelDraft {
+  const routes = of.endpoints.slice(0, 1).flatMap((known) =>
+    endpoints.map(({ provider, model }) => ({
+      provider,
+      model: model === '' ? known.model : model,
+      price: known.price,
+    })),
+  )
+  return draftOf({ ...of, id, ...given({ name: name ?? of.name }), endpoints: routes })
 }
 
 export function withCurrency(choice: Choice, currency: string): Choice {
