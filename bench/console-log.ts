@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
+import type { Page } from 'playwright-core'
 import { PAGE_DEPTH_MAX } from '../src/base/query-parameters.ts'
 import { openBrowser, visitor, type Visitor } from '../test/harness/browser.ts'
-import { buildConsole, enter } from '../test/harness/console-world.ts'
+import { buildConsole, enter, texts } from '../test/harness/console-world.ts'
 import {
   clearFilters,
   customerSteps,
@@ -54,6 +55,15 @@ if (
   process.stderr.write(USAGE)
   process.exit(2)
 }
+const t = texts('en')
+const PLACES = {
+  home: 'home',
+  'usage of 30 days': 'usage',
+  log: 'log',
+  'all requests': 'requests',
+  accounts: 'accounts',
+  margin: 'margin',
+} as const
 const WARM_UP = 2
 const PAGE_ROWS = 50
 const PAGES_DOWN = 200
@@ -98,6 +108,33 @@ async function depths({ page }: Visitor, name: string, path: string, last: numbe
   }
 }
 
+/** Pages that are opened by their links, in turn. The first row of each is new, or its heading is. */
+async function opens({ page }: Visitor, who: string, names: readonly (keyof typeof PLACES)[]): Promise<void> {
+  for (let turn = -1; turn < turns; turn += 1)
+    for (const name of names) {
+      const place = t(`nav.${PLACES[name]}`)
+      const until = `(rows) => document.querySelector('main h1')?.innerText === ${JSON.stringify(place)} && rows.length > 0`
+      const act = (on: Page): Promise<void> =>
+        on.getByRole('navigation').getByRole('link', { name: place, exact: true }).click()
+      const ms = await timeStep(page, { name, act, until })
+      if (turn >= 0) note(`${who}: ${name} opened`, ms)
+    }
+}
+
+/** Accounts by words of their names. */
+async function searches({ page }: Visitor): Promise<void> {
+  await page.goto(`${world.tollgate.url}/operator/accounts`)
+  await page.locator('main [role=rowgroup] [role=cell]').first().waitFor()
+  await watchLog(page)
+  const field = page.getByRole('searchbox', { name: t('common.search') })
+  for (let turn = -WARM_UP; turn < turns; turn += 1) {
+    const number = 3_000 - Math.abs(turn)
+    const until = `(rows) => rows.length === 1 && rows[0].includes('Client ${number}')`
+    const ms = await timeStep(page, { name: 'words', act: () => field.fill(`client ${number}`), until })
+    if (turn >= 0) note('operator: accounts by two words', ms)
+  }
+}
+
 buildConsole()
 const world = await startLogWorld(rows, (to) => process.stderr.write(`${to} rows\n`), { entries, accounts })
 const browser = await openBrowser()
@@ -108,11 +145,14 @@ try {
   await walk(customer, 'customer', customerSteps)
   for (let page = 0; page < PAGES_DOWN; page += 1)
     note('customer: scroll by a screen', await timePageDown(customer.page))
+  await opens(customer, 'customer', ['home', 'usage of 30 days', 'log'])
   const operator = await visitor(browser, world.tollgate.url)
   await enter(operator.context, world.tollgate, world.operator)
   await operator.page.goto(`${world.tollgate.url}/operator/requests`)
   await walk(operator, 'operator', operatorSteps)
   for (let page = 0; page < turns; page += 1) note('operator: next page', await timeStep(operator.page, NEXT_PAGE))
+  await opens(operator, 'operator', ['home', 'accounts', 'all requests', 'margin'])
+  await searches(operator)
   // Further down there are filters.
   await depths(operator, 'accounts', '/operator/accounts', Math.min(accounts, PAGE_DEPTH_MAX))
   await depths(operator, 'ledger', `/operator/accounts/${world.ledger}`, entries)
