@@ -83,7 +83,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
             <Brand />
           </Link>
         </Group>
-        <Group gap={6} wrap="nowrap">
+        <Group gap={6} wrap="nowrap" miw={0}>
           <FinderButton />
           <Balance />
           <span className={css.wide}>

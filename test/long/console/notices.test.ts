@@ -96,7 +96,7 @@ for (const { language, dark } of LOOKS) {
       const kept = await tollgate.request('GET', '/cabinet/v1/notices', { headers: owner.headers })
       assert.deepEqual(
         [kept.body.low_balance, kept.body.channels[0].kinds],
-        [250, ['limit.near', 'limit.reached', 'requests.refused', 'job.ended']],
+        [250, ['limit.near', 'limit.reached', 'requests.refused', 'prices.coming', 'job.ended']],
       )
 
       const other = await visitor(browser, tollgate.url, { language, dark, width: 390 })
