@@ -121,6 +121,7 @@ const SETTINGS: readonly Fault[] = [
   ['required', 'rate_limit.window', { rate_limit: { requests: 1 } }],
   ['link', 'brand.offer', { brand: { offer: 'javascript:alert(1)' } }],
   ['picture', 'brand.logo', { brand: { logo: 'https://acme.example/logo.png' } }],
+  ['colour', 'brand.accent', { brand: { accent: '#ffff00' } }],
   ['length', 'brand.name', { brand: { name: 'x'.repeat(41) } }],
 ]
 const DOCUMENTS: readonly Fault[] = [
@@ -130,8 +131,18 @@ const DOCUMENTS: readonly Fault[] = [
 
 /** Checks whose texts are among the operator's: those of the catalogue. */
 const CATALOG_CHECKS = Object.keys(operatorEn.check)
-/** An incomplete price is no error: the model is saved, with a warning. A file is named where the address is judged. */
-const NO_FAULT: ReadonlySet<string> = new Set<FieldCheck>(['external_id', 'incomplete_price', 'of_file'])
+/**
+ * An incomplete price is no error: the model is saved, with a warning. A file is named where the address is judged.
+ * Coming prices are no part of a document (`test/api/coming-prices.test.ts`).
+ */
+const NO_FAULT: ReadonlySet<string> = new Set<FieldCheck>([
+  'coming_most',
+  'external_id',
+  'incomplete_price',
+  'of_file',
+  'same_prices',
+  'time_ahead',
+])
 // Objects of texts in JSON.
 const TEXTS = (['en', 'ru'] as const).map(
   (language) =>

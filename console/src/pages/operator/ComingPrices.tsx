@@ -1,5 +1,6 @@
 import { Select } from '@mantine/core'
 import type { Static } from '../../../../src/base/schema.ts'
+import { ownValue } from '../../../../src/base/own-value.ts'
 import { dayAfter } from '../../../../src/base/time.ts'
 import type { ModelEntry } from '../../../../src/api/admin/catalog-contract.ts'
 import type { ComingChange } from '../../../../src/api/admin/coming-contract.ts'
@@ -83,7 +84,7 @@ type Prices = Static<typeof ComingChange>['models'][number]['before']
 
 function Changed({ before, after }: { readonly before: Prices; readonly after: Prices }) {
   const lines = [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key) => {
-    const [was = '0', is = '0'] = [before[key], after[key]]
+    const [was = '0', is = '0'] = [ownValue(before, key), ownValue(after, key)]
     return was === is ? [] : [`${priceName(key)} ${format.price(was)} → ${format.price(is)}`]
   })
   return lines.length === 0 ? t('coming.conditions') : lines.join('; ')
