@@ -5,7 +5,7 @@ import './style/layout.css'
 import './style/boot.css'
 import { MantineProvider } from '@mantine/core'
 import { ModalsProvider } from '@mantine/modals'
-import { Notifications } from '@mantine/notifications'
+import { Toasts } from './shell/Toasts.tsx'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
@@ -28,7 +28,7 @@ async function start(): Promise<void> {
       <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
         <QueryClientProvider client={queryClient}>
           <ModalsProvider>
-            <Notifications position="bottom-right" />
+            <Toasts />
             <RouterProvider router={router} />
           </ModalsProvider>
         </QueryClientProvider>

@@ -1,0 +1,1 @@
+export { Notifications as Said } from '@mantine/notifications'
