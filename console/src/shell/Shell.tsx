@@ -182,15 +182,17 @@ function Navigation() {
 }
 
 function Entries({ of }: { readonly of: ReturnType<typeof openedBy>[number]['items'] }) {
+  const { pathname } = useLocation()
   return (
     <ul>
-      {of.map(({ to, name, icon: ItemIcon }) => (
+      {of.map(({ to, name, icon: ItemIcon, tabs = [] }) => (
         <li key={to}>
           <Link
             to={to}
             className={css.link}
             activeOptions={{ exact: HOMES.has(to) }}
             activeProps={{ 'aria-current': 'page' }}
+            {...(tabs.includes(pathname) ? { 'aria-current': 'page' } : {})}
           >
             <ItemIcon size={18} stroke={1.7} aria-hidden />
             {t(`nav.${name}`)}

@@ -11,6 +11,8 @@ interface Destination {
   readonly scope?: AdminScope
   /** For customer pages: the same, with the scope in the account. */
   readonly needs?: MemberScope
+  /** Its other pages, which its tabs lead to. */
+  readonly tabs?: readonly string[]
 }
 
 interface DestinationGroup {
@@ -61,7 +63,13 @@ export const OPERATOR: readonly DestinationGroup[] = [
     name: 'reports',
     items: [
       { to: '/operator', name: 'home', icon: icons.HomeIcon, scope: 'usage:read' },
-      { to: '/operator/requests', name: 'requests', icon: icons.LogIcon, scope: 'log:read' },
+      {
+        to: '/operator/requests',
+        name: 'requests',
+        icon: icons.LogIcon,
+        scope: 'log:read',
+        tabs: ['/operator/refusals', '/operator/videos'],
+      },
       { to: '/operator/margin', name: 'margin', icon: icons.MarginIcon, scope: 'usage:read' },
     ],
   },

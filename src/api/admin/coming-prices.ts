@@ -15,7 +15,7 @@ import { usedSince } from '../../catalog/held-prices.ts'
 import { cheapestEndpoint, shownPrices } from '../../catalog/shown-prices.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../http/edge.ts'
-import { COMING_MODELS_MAX, type ComingChange } from './coming-contract.ts'
+import { COMING_MODELS_MAX, type ComingChange } from './group-contract.ts'
 import { adminRoute, type AdminPorts, notFound, param, recordChange } from './ports.ts'
 import { applied, refuse } from './providers.ts'
 

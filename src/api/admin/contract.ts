@@ -31,7 +31,6 @@ import {
   Warned,
 } from './catalog-contract.ts'
 import { CatalogBody, ConnectionBody, ModelBody, ProviderBody, TrialBody } from './catalog-body.ts'
-import { COMING_ROUTES } from './coming-contract.ts'
 import { REPORT_ROUTES } from './report-contract.ts'
 import { VIDEO_ROUTES } from '../../pay/videos/operator-contract.ts'
 import {
@@ -45,7 +44,7 @@ import {
   PaymentRow,
   PutCode,
 } from './top-up-contract.ts'
-import { GROUP_ROUTES } from './group-contract.ts'
+import { COMING_ROUTES, GROUP_ROUTES } from './group-contract.ts'
 import { NOTICE_ROUTES } from './notice-contract.ts'
 import { RECONCILIATION_ROUTES } from './reconciliation/contract.ts'
 import { FOCUS_ROUTES } from '../focus/contract.ts'

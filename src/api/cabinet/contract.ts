@@ -7,7 +7,6 @@ import { MODEL_ROUTES } from './model-contract.ts'
 import { MONEY_ROUTES } from './money-contract.ts'
 import { NOTICE_ROUTES } from './notice-contract.ts'
 import { SESSION_ROUTES } from './session-contract.ts'
-import { STATUS_ROUTES } from './status-contract.ts'
 
 /**
  * The wire contract of `/cabinet/v1` between the console and the server. The browser imports only the types.
@@ -26,7 +25,6 @@ import { STATUS_ROUTES } from './status-contract.ts'
  */
 export const CABINET_ROUTES = completed({
   ...SESSION_ROUTES,
-  ...STATUS_ROUTES,
   ...KEY_ROUTES,
   ...LOG_ROUTES,
   ...MODEL_ROUTES,

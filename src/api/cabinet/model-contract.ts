@@ -12,7 +12,7 @@ import {
   map,
   type Static,
 } from '../../base/schema.ts'
-import { type WireRoute } from '../../base/wire-route.ts'
+import type { WireRoute } from '../../base/wire-route.ts'
 import { MODEL_TYPES } from '../../tables/model-types.ts'
 
 export const ModelType = oneOf(MODEL_TYPES)
@@ -78,6 +78,32 @@ export type ModelRow = Static<typeof ModelRow>
 
 export const Models = object({ data: list(ModelRow) })
 
+export const SERVICE_STATES = ['operational', 'degraded', 'down', 'unknown'] as const
+
+const State = oneOf(
+  SERVICE_STATES,
+  '`degraded`: some requests fail now, `down`: all of them, `unknown`: nobody has asked in the last 24 hours.',
+)
+
+export const ServiceStatus = object({
+  at: time('When it was looked at; at most 15 seconds ago.'),
+  state: State,
+  models: list(
+    object({
+      id: text(),
+      name: text(),
+      type: ModelType,
+      state: State,
+      uptime_1d: nullable(
+        number(
+          'Percent of requests that its best provider answered in the last 24 hours, by this server; null = none.',
+        ),
+      ),
+    }),
+  ),
+})
+export type ServiceStatus = Static<typeof ServiceStatus>
+
 /** Models that the account may ask. */
 export const MODEL_ROUTES = {
   'GET /cabinet/v1/models': { summary: 'Every listed model.', answer: Models, example: {} },
@@ -85,5 +111,10 @@ export const MODEL_ROUTES = {
     summary: 'One model. The slashes of its id stay in the path.',
     answer: ModelRow,
     errors: ['model_record_not_found'],
+  },
+  'GET /cabinet/v1/status': {
+    summary: 'How the service and its models are. Open to anybody where the setting `status_page` is on, else a 404.',
+    answer: ServiceStatus,
+    errors: ['not_found'],
   },
 } as const satisfies Readonly<Record<string, WireRoute>>

@@ -4,7 +4,7 @@ import { isoTime } from '../../base/time.ts'
 import type { Route } from '../../http/edge.ts'
 import type { HealthReport } from '../../pay/relay/endpoint-health.ts'
 import { type CabinetPorts, openRoute } from './ports.ts'
-import type { ServiceStatus } from './status-contract.ts'
+import type { ServiceStatus } from './model-contract.ts'
 
 type State = ServiceStatus['state']
 

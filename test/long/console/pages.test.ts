@@ -18,6 +18,7 @@ import { isLong, oneOf } from '../../harness/form.ts'
 
 const DATA = /\/(?:cabinet|admin)\/v1\/(?!session$)/
 const STRANGER = ['/sign-in', '/sign-up', '/forgot-password', '/setup?token=wrong', '/join?token=wrong']
+const MARKED = 'nav a[aria-current=page]'
 /** Pages that show data. */
 const CUSTOMER = [
   '/',
@@ -50,6 +51,8 @@ const OPERATOR = [
   '/health',
   '/margin',
   '/requests',
+  '/refusals',
+  '/videos',
   '/audit',
   '/bills',
   '/events',
@@ -135,11 +138,14 @@ for (const look of LOOKS) {
             'document.documentElement.scrollWidth - document.documentElement.clientWidth',
           )
           const headings = await guest.page.locator('h1').count()
+          // A narrow window has the menu closed.
+          const marked = who !== 'operator' || look.width !== undefined ? 1 : await guest.page.locator(MARKED).count()
           const found = [
             ...(await seriousFindings(guest.page)),
             ...(await namelessControls(guest.page)),
             ...guest.troubles.splice(0),
             ...(headings === 1 ? [] : [`${headings} headings of the first order`]),
+            ...(marked === 1 ? [] : [`${marked} entries of the menu are marked`]),
             ...(wide > 0 ? [`${wide} px wider than the window`] : []),
             ...(look.language === 'ru' ? await englishTexts(guest.page) : []),
           ]

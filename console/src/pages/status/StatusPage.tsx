@@ -1,5 +1,5 @@
 import { Alert, Title } from '@mantine/core'
-import type { ServiceStatus } from '../../../../src/api/cabinet/status-contract.ts'
+import type { ServiceStatus } from '../../../../src/api/cabinet/model-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
 import { CheckIcon, NoticesIcon, WarningIcon } from '../../parts/icons.ts'
