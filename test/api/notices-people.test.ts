@@ -154,6 +154,9 @@ test('each kind has a text in both languages, without a value that is missing', 
     error_type: 'limit_exceeded',
     action: 'rates.failed',
     reason: 'it answered 500',
+    from: Date.UTC(2027, 0, 2),
+    models: [{ model: 'a/b', prices: [{ price: 'prompt', before: '1', after: '2' }] }],
+    more: 1,
   }
   for (const kind of [...NOTICE_KINDS, 'of.tomorrow'])
     for (const language of ['en', 'ru'] as const) {
