@@ -64,6 +64,7 @@ for (const { language, dark } of LOOKS) {
         assert.notEqual(await page.locator(`[id="${told}"]`).innerText(), '', kind)
         assert.deepEqual(await seriousFindings(page), [], kind)
         await page.keyboard.press('Escape')
+        await page.getByRole('button', { name: t('common.discard'), exact: true }).click()
         await page.getByRole('dialog').waitFor({ state: 'detached' })
         await save(name(kind))
         await shown.waitFor()
