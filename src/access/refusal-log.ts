@@ -41,6 +41,8 @@ const QUOTATION = /(?:^|[ (])['"`“«]/
 const WORDS: ReadonlySet<string> = new Set(['currency', 'limit_reset', 'limit_of', 'resets_at'])
 /** What a model may be called; other texts may be anything. */
 const MODEL = /^[\w.:@/+-]{1,200}$/
+/** How the keys of this service and of providers begin: who confuses the two fields has it stored nowhere. */
+const SECRET = /^(?:sk|rk|pk|gsk|xai|r8|hf)[-_]|^AIza/i
 
 /**
  * Why requests were refused, for their customer and the operator: counted by key, model, cause and minute, with the
@@ -202,7 +204,7 @@ function withoutGiven(message: string): string {
 /** The model that the request names, in its body or its path. */
 function modelOf({ json, params }: Call<Principal>): string {
   const named = typeof json === 'object' && json !== null && 'model' in json ? json.model : params['model']
-  return typeof named === 'string' && MODEL.test(named) ? named : ''
+  return typeof named === 'string' && MODEL.test(named) && !SECRET.test(named) ? named : ''
 }
 
 /** The numbers and our own words of the answer's `error.metadata`, and its `retry_after`, s. */

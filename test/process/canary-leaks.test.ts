@@ -173,11 +173,17 @@ async function everything(tollgate: Tollgate): Promise<readonly string[]> {
   for (const body of [
     `{"model":"test/good","messages":"${PROMPT}"}`,
     `{"${PROMPT}`,
-    `{"model":"${PROMPT}","messages":[]}`,
+    // The name of a model that is none is kept, a text or a key in its place is not.
+    `{"model":"${PROMPT} please","messages":[]}`,
+    `{"model":"${key}","messages":[]}`,
+    '{"model":"no/such-model","messages":[]}',
     `{"model":"test/good","messages":[{"role":"${PROMPT}","content":"x"}]}`,
     `{"model":"test/good","temperature":"${PROMPT}","messages":[{"role":"user","content":"x"}]}`,
   ])
     await post('/v1/chat/completions', body)
+  await until(10_000, 'the refusals are written', async () =>
+    (await tollgate.admin('GET', '/admin/v1/refusals')).text.includes('no/such-model'),
+  )
   await tollgate.get(`/v1/${PROMPT}?q=${PROMPT}`, key)
   await tollgate.post('/v1/chat/completions', `${key.slice(0, -1)}x`, {
     model: 'test/good',
