@@ -6,8 +6,8 @@ import type { JournalPosition } from './row-journal.ts'
 
 export const SELECT_POSITION = 'SELECT position, mark FROM row_journal'
 export const SET_POSITION = 'UPDATE row_journal SET position = ?, mark = ?'
-/** The number of slices in which many rows are written; each takes some milliseconds. */
-const SLICES = 8
+/** The number of slices in which many rows are written; each takes about a millisecond. */
+const SLICES = 24
 /** Rows of a charge: of the hold, the entry and the log. */
 const ROWS_A_CHARGE = 3
 /** Holds in the journal per charge of `charges` after which they are written even without as many charges. */
