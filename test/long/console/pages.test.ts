@@ -18,7 +18,7 @@ import { isLong, oneOf } from '../../harness/form.ts'
 
 const DATA = /\/(?:cabinet|admin)\/v1\/(?!session$)/
 const STRANGER = ['/sign-in', '/sign-up', '/forgot-password', '/setup?token=wrong', '/join?token=wrong']
-const MARKED = 'nav a[aria-current=page]'
+const MARKED = 'aside a[aria-current=page]'
 /** Pages that show data. */
 const CUSTOMER = [
   '/',
