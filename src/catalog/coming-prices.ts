@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ownValue } from '../base/own-value.ts'
+import { fieldError } from '../base/refusals.ts'
 import { withBundled } from './bundled.ts'
 import type { Model, Snapshot } from './catalog.ts'
 import { withModel, withProvider, withSettings } from './document-edits.ts'
 import { type CatalogDocument, type EndpointEntry, endpointId, type ModelEntry } from './document.ts'
 
 /** The most changes that wait at once. */
-export const COMING_MAX = 50
+const COMING_MAX = 50
 
 /** Prices that count from a time on. What it does not name stays as it is then. */
 export interface ComingPrices {
@@ -40,13 +41,14 @@ export function nextOf(coming: readonly ComingPrices[]): readonly [ComingPrices,
 /** A result for the caller, and the changes afterwards. */
 export type ComingEdit<T> = readonly [T, readonly ComingPrices[]]
 
-/** Notes a change unless it makes no difference or too many wait; returns the difference. */
+/** Notes a change unless it makes no difference; returns the difference. Throws an ApiError if too many wait. */
 export function withOne(
   all: readonly ComingPrices[],
   change: ComingPrices,
   lines: readonly string[],
 ): ComingEdit<readonly string[]> {
-  if (lines.length === 0 || all.length >= COMING_MAX) return [lines, all]
+  if (all.length >= COMING_MAX) throw fieldError('from', 'coming_most', { most: COMING_MAX })
+  if (lines.length === 0) return [lines, all]
   return [lines, [...all, change].toSorted((one, other) => one.fromMs - other.fromMs)]
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { ownValue } from '../base/own-value.ts'
 import { isoDay, HOUR_MS } from '../base/time.ts'
 import { thrownMessage } from '../base/text.ts'
 import { comingPricesNotice } from '../ledger/notice.ts'
@@ -8,7 +9,7 @@ import type { Model } from './catalog.ts'
 import type { ComingStep } from './coming-prices.ts'
 import { pricesFor } from './customer-prices.ts'
 import { usedSince } from './held-prices.ts'
-import { cheapestEndpoint, shownPrices } from './shown-prices.ts'
+import { cheapestEndpoint, priceTexts } from './shown-prices.ts'
 
 const EVERY_MS = 5_000
 /** The most models that a notice names. */
@@ -57,9 +58,10 @@ export class PriceNotices {
     const { catalog, clock, leads, notice } = this.#ports
     try {
       if (catalog.isDue()) await catalog.refresh()
+      if (!leads()) return
       const steps = catalog.comingModels()
       const nowMs = clock.now()
-      if (!leads() || (this.#told?.steps === steps && nowMs < this.#told.atMs + HOUR_MS)) return
+      if (this.#told?.steps === steps && nowMs < this.#told.atMs + HOUR_MS) return
       for (const step of steps) await this.#tell(step, nowMs)
       this.#told = { steps, atMs: nowMs }
     } catch (thrown) {
@@ -76,8 +78,8 @@ export class PriceNotices {
       const ids = [...new Set(used.map(({ model }) => model))]
       const models = ids.slice(0, NAMED_MAX).map((model) => {
         const then = pricesIn(after.get(model), markup)
-        const prices = [...pricesIn(before.get(model), markup)].flatMap(([price, was]) => {
-          const is = then.get(price) ?? '0'
+        const prices = Object.entries(pricesIn(before.get(model), markup)).flatMap(([price, was]) => {
+          const is = ownValue(then, price) ?? '0'
           return is === was ? [] : [{ price, before: was, after: is }]
         })
         return { model, prices }
@@ -89,8 +91,7 @@ export class PriceNotices {
 }
 
 /** The customer's prices at the cheapest provider, in the units of the price list. */
-function pricesIn(model: Model | undefined, markup: string | undefined): ReadonlyMap<string, string> {
+function pricesIn(model: Model | undefined, markup: string | undefined): Readonly<Record<string, string>> {
   const cheapest = model === undefined ? null : cheapestEndpoint(model.endpoints)
-  if (model === undefined || cheapest === null) return new Map()
-  return new Map(shownPrices(model.type, pricesFor(cheapest, markup).sell).map(({ key, text }) => [key, text]))
+  return model === undefined || cheapest === null ? {} : priceTexts(model.type, pricesFor(cheapest, markup).sell)
 }

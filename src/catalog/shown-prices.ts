@@ -35,6 +35,11 @@ export function shownPrices(type: ModelType, sheet: PriceSheet): readonly ShownP
   })
 }
 
+/** The texts of `shownPrices` by their keys. */
+export function priceTexts(type: ModelType, sheet: PriceSheet): Readonly<Record<string, string>> {
+  return Object.fromEntries(shownPrices(type, sheet).map(({ key, text }) => [key, text]))
+}
+
 /** The prices under each condition, and those among them that differ from the plain ones, for display. */
 export function shownConditions(prices: Prices): readonly ShownCondition[] {
   return conditionedPrices(prices).map(({ name, sell, buy }) => ({

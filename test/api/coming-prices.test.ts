@@ -177,3 +177,18 @@ test('a change that became due while the server was down counts before its first
   assert.equal(await cost(second, key), 4)
   await second.stop()
 })
+
+test('so many at once as may wait are noted, and the next one is refused', async () => {
+  const other = await movingGateway(options)
+  const markups = Array.from({ length: 51 }, (_, index) => 2 + index / 100)
+  const answers = await Promise.all(
+    markups.map((markup) => other.admin('POST', '/admin/v1/coming-prices', { from: at(other, HOUR_MS), markup })),
+  )
+  const refused = answers.filter(({ status }) => status !== 201)
+  assert.deepEqual(
+    refused.map(({ status, body }) => [status, body.error.metadata.check]),
+    [[400, 'coming_most']],
+  )
+  assert.equal(other.app.catalog.coming().length, 50)
+  await other.stop()
+})

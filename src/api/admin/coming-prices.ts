@@ -2,17 +2,10 @@ import type { Principal } from '../../access/principal.ts'
 import { fieldError } from '../../base/refusals.ts'
 import type { Static } from '../../base/schema.ts'
 import { DAY_MS, isoTime, MINUTE_MS } from '../../base/time.ts'
-import {
-  COMING_MAX,
-  type ComingPrices,
-  comingModel,
-  type ComingStep,
-  withOne,
-  withoutOne,
-} from '../../catalog/coming-prices.ts'
+import { type ComingPrices, comingModel, type ComingStep, withOne, withoutOne } from '../../catalog/coming-prices.ts'
 import { parseModelJson, parseSettingsJson } from '../../catalog/document-reader.ts'
 import { usedSince } from '../../catalog/held-prices.ts'
-import { cheapestEndpoint, shownPrices } from '../../catalog/shown-prices.ts'
+import { cheapestEndpoint, priceTexts } from '../../catalog/shown-prices.ts'
 import type { Model } from '../../catalog/catalog.ts'
 import type { Route } from '../../http/edge.ts'
 import { COMING_MODELS_MAX, type ComingChange } from './group-contract.ts'
@@ -20,8 +13,8 @@ import { adminRoute, type AdminPorts, notFound, param, recordChange } from './po
 import { applied, refuse } from './providers.ts'
 
 const MODELS_SHOWN = 100
-/** At least a minute ahead, in which every node has heard of it. */
-const AHEAD_MS = 366 * DAY_MS
+/** How far ahead a change is: every node has heard of it within the least. */
+const AHEAD_MS = { least: MINUTE_MS, below: 366 * DAY_MS }
 
 /** Prices that count from a later time on. */
 export function comingAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
@@ -36,9 +29,8 @@ export function comingAdminRoutes(ports: AdminPorts): readonly Route<Principal>[
     adminRoute('POST /admin/v1/coming-prices', async (call) => {
       const { from, ...given } = recordOf('body', call.json) as Given & { readonly from?: unknown }
       const fromMs = typeof from === 'string' ? Date.parse(from) : NaN
-      const nowMs = ports.clock.now()
-      if (!(fromMs >= nowMs + MINUTE_MS && fromMs < nowMs + AHEAD_MS)) throw fieldError('from', 'time_ahead')
-      if (catalog.coming().length >= COMING_MAX) throw fieldError('from', 'coming_most', { most: COMING_MAX })
+      const aheadMs = fromMs - ports.clock.now()
+      if (!(aheadMs >= AHEAD_MS.least && aheadMs < AHEAD_MS.below)) throw fieldError('from', 'time_ahead')
       const change = { id: `cpr_${ports.ids.letters(16)}`, fromMs, ...pricesOf(given) }
       const lines = await applied(() => catalog.changeComing((all, linesOf) => withOne(all, change, linesOf(change))))
       if (lines.length === 0) throw fieldError('models', 'same_prices')
@@ -116,7 +108,5 @@ function modelOf({ before, after }: ComingStep, id: string): Static<typeof Comin
 
 function listedPrices({ type, endpoints }: Model): Readonly<Record<string, string>> {
   const cheapest = cheapestEndpoint(endpoints)
-  return cheapest === null
-    ? {}
-    : Object.fromEntries(shownPrices(type, cheapest.sell).map(({ key, text }) => [key, text]))
+  return cheapest === null ? {} : priceTexts(type, cheapest.sell)
 }

@@ -1,6 +1,6 @@
 import type { Endpoint, Model, Snapshot } from '../../catalog/catalog.ts'
 import { pricesFor, snapshotFor } from '../../catalog/customer-prices.ts'
-import { cheapestEndpoint, shownConditions, shownPrices } from '../../catalog/shown-prices.ts'
+import { cheapestEndpoint, priceTexts, shownConditions } from '../../catalog/shown-prices.ts'
 import { ApiError } from '../../base/errors.ts'
 import { ModelRow, type ModelEndpoint, type Prices } from './model-contract.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
@@ -86,7 +86,7 @@ function endpointRow(ports: CabinetPorts, model: Model, endpoint: Endpoint): Mod
 }
 
 function pricesOf(model: Model, endpoint: Pick<Endpoint, 'sell'>): Prices {
-  return Object.fromEntries(shownPrices(model.type, endpoint.sell).map(({ key, text }) => [key, text]))
+  return priceTexts(model.type, endpoint.sell)
 }
 
 /** Conditions of the customer's price; those of the provider's price are not shown to customers. */
