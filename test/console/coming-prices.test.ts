@@ -66,6 +66,8 @@ for (const { language, dark } of LOOKS) {
       problems.push(...(await findings(page, language)))
       await page.goto(`${tollgate.url}/model/acme/large`)
       await page.getByRole('heading', { level: 1, name: /large/ }).waitFor()
+      // The page's head comes before what it reads.
+      await page.getByRole('main').getByText(t('models.prices'), { exact: true }).first().waitFor()
       assert.match(await page.getByRole('main').innerText(), /240[\s\S]*360/)
       await shot('coming-model')
       problems.push(...(await findings(page, language)))
