@@ -1,6 +1,7 @@
 import {
   ActionIcon,
   Alert,
+  type AlertProps,
   Button,
   Drawer,
   Group,
@@ -282,17 +283,23 @@ function UserMenu() {
   )
 }
 
+/** What the operator announces; nothing where they announce nothing. */
+export function Announcement(props: Pick<AlertProps, 'mb'>) {
+  const { text, link } = useSession().service.announcement
+  return text === '' ? null : (
+    <Alert color="sea" icon={<NoticesIcon />} title={text} {...props}>
+      {link !== '' && <a href={link}>{t('shell.more')}</a>}
+    </Alert>
+  )
+}
+
 /** Messages above every page: maintenance, a closed account, a step that is still to be done. */
 function Notices() {
   const { service } = useSession()
   const profile = useProfile()
   return (
     <div className={css.notices}>
-      {service.announcement.text !== '' && (
-        <Alert color="sea" icon={<NoticesIcon />} title={service.announcement.text}>
-          {service.announcement.link !== '' && <a href={service.announcement.link}>{t('shell.more')}</a>}
-        </Alert>
-      )}
+      <Announcement />
       {service.maintenance !== null && (
         <Alert color="yellow" icon={<WarningIcon />} title={t('shell.maintenance')}>
           {service.maintenance.message}

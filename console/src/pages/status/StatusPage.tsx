@@ -2,11 +2,12 @@ import { Alert, Title } from '@mantine/core'
 import type { ServiceStatus } from '../../../../src/api/cabinet/model-contract.ts'
 import { useRead } from '../../api/hooks.ts'
 import { DataList } from '../../parts/DataList.tsx'
-import { CheckIcon, NoticesIcon, WarningIcon } from '../../parts/icons.ts'
+import { CheckIcon, WarningIcon } from '../../parts/icons.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Note, type Tone } from '../../parts/cells.tsx'
 import { format, t } from '../../parts/words.ts'
 import { useSession, useTitle } from '../../session.tsx'
+import { Announcement } from '../../shell/Shell.tsx'
 
 type State = ServiceStatus['state']
 
@@ -18,18 +19,14 @@ const EVERY_MS = 60_000
 /** How the service and its models are, for anybody. */
 export function StatusPage() {
   useTitle(t('service_status.title'))
-  const { announcement, maintenance } = useSession().service
+  const { maintenance } = useSession().service
   const status = useRead('GET /cabinet/v1/status', {}, { everyMs: EVERY_MS })
   return (
     <>
       <Title order={1} size="h2" mb="md">
         {t('service_status.title')}
       </Title>
-      {announcement.text !== '' && (
-        <Alert color="sea" icon={<NoticesIcon />} title={announcement.text} mb="md">
-          {announcement.link !== '' && <a href={announcement.link}>{t('shell.more')}</a>}
-        </Alert>
-      )}
+      <Announcement mb="md" />
       {maintenance !== null && (
         <Alert color="yellow" icon={<WarningIcon />} title={t('service_status.maintenance')} mb="md">
           {maintenance.message}
