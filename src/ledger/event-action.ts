@@ -2,6 +2,8 @@
 export const EVENT_ACTIONS = [
   'account.create',
   'account.delete',
+  'account.note',
+  'account.note_delete',
   'account.update',
   'account.view',
   'account_group.create',

@@ -86,6 +86,12 @@ const REFUSED_IDS = [
   'CREATE INDEX refused_request_id ON refused_request (request_id)',
 ]
 
+/** What operators write down about an account. They have no reference to it: accounts are never removed. */
+const NOTES = [
+  'CREATE TABLE account_note (id TEXT PRIMARY KEY, account_id TEXT NOT NULL, author TEXT NOT NULL, text TEXT NOT NULL, created_at BIGINT NOT NULL)',
+  'CREATE INDEX account_note_account ON account_note (account_id, created_at DESC, id)',
+]
+
 /** The migrations after the baseline. */
 export const LATER: readonly Migration[] = [
   { version: 2, name: 'words of names', least: 1, statements: SEARCH_TABLES },
@@ -94,6 +100,7 @@ export const LATER: readonly Migration[] = [
   { version: 5, name: 'words of people', least: 1, statements: notes('console_user', 'name, email') },
   { version: 6, name: 'words of external ids', least: 1, statements: NAMED_NOTES },
   { version: 7, name: 'ids of refused requests', least: 1, statements: { sqlite: REFUSED_IDS, postgres: REFUSED_IDS } },
+  { version: 8, name: 'notes on accounts', least: 1, statements: { sqlite: NOTES, postgres: NOTES } },
 ]
 
 const BASELINE = {

@@ -1,6 +1,7 @@
 import type { LedgerStore } from '../ledger/ledger-store.ts'
 import type { KeyWrap } from '../ledger/key-wrap.ts'
 import { AccountGroupStore } from './accounts/account-group-store.ts'
+import { AccountNoteStore } from './accounts/account-note-store.ts'
 import { AccountStore } from './accounts/account-store.ts'
 import { AdminTokenStore } from './people/admin-token-store.ts'
 import { AuditStore } from './audit/audit-store.ts'
@@ -70,6 +71,7 @@ export function storeOf(
     kind,
     ledger,
     accounts: new AccountStore(database, seal, words),
+    accountNotes: new AccountNoteStore(database),
     accountGroups: new AccountGroupStore(database, seal),
     keys: new KeyStore(database, seal, words),
     managementKeys: new ManagementKeyStore(database),

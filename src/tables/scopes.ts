@@ -59,6 +59,7 @@ export const ADMIN_SCOPES = [
   'metrics:read',
   'money:read',
   'money:write',
+  'notes:write',
   'people:read',
   'people:write',
   'security:read',
@@ -83,7 +84,15 @@ const WITHOUT_TOKENS = ADMIN_SCOPES.filter((scope) => scope !== 'tokens:write')
 export const ROLE_SCOPES: Readonly<Record<OperatorRole, ReadonlySet<AdminScope>>> = {
   owner: new Set(ADMIN_SCOPES),
   administrator: new Set(WITHOUT_TOKENS),
-  billing: new Set(['accounts:read', 'keys:read', 'log:read', 'money:read', 'money:write', 'usage:read']),
+  billing: new Set([
+    'accounts:read',
+    'keys:read',
+    'log:read',
+    'money:read',
+    'money:write',
+    'notes:write',
+    'usage:read',
+  ]),
   support: new Set([
     'accounts:read',
     'catalog:read',
@@ -92,6 +101,7 @@ export const ROLE_SCOPES: Readonly<Record<OperatorRole, ReadonlySet<AdminScope>>
     'keys:write',
     'log:read',
     'money:read',
+    'notes:write',
     'people:read',
     'security:read',
     'usage:read',

@@ -176,6 +176,7 @@ const REFUSED: Readonly<Record<string, number>> = {
   'PATCH /admin/v1/accounts/:id/members/:member': 404,
   'POST /admin/v1/accounts/:id/members/:member/remove': 404,
   'DELETE /admin/v1/accounts/:id/invitations/:invitation': 404,
+  'DELETE /admin/v1/accounts/:id/notes/:note': 404,
   'POST /cabinet/v1/invitations/check': 403,
   'POST /cabinet/v1/invitations/join': 403,
   'POST /cabinet/v1/account': 404,

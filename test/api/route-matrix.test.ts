@@ -34,6 +34,7 @@ interface Person {
 /** Sessions and keys of people in the account of A. */
 const objects = {
   invitation: '',
+  note: '',
   generation: '',
   stream: '',
   response: '',
@@ -86,6 +87,7 @@ const staff: Readonly<Record<'member' | 'billing', { readonly cookie: string; re
   billing: await joined('billing'),
 }
 objects.invitation = (await ownerOfA().post('invitations', { role: 'member' })).body.id
+objects.note = (await server.admin('POST', `/admin/v1/accounts/${people.A.id}/notes`, { text: 'x' })).body.id
 const { key } = people.A
 const chat = await server.post('/v1/chat/completions', key, {
   model: 'sandbox/chat',
@@ -153,6 +155,7 @@ const PARAMETERS: Readonly<Record<string, () => string>> = {
   '/admin/v1/accounts/:id/notices/channels/:channel': () => notice.own,
   '/admin/v1/accounts/:id/members/:member': () => people.A.userId,
   '/admin/v1/accounts/:id/invitations/:invitation': () => objects.invitation,
+  '/admin/v1/accounts/:id/notes/:note': () => objects.note,
   '/admin/v1/keys/:id': () => people.A.keyId,
   '/admin/v1/tokens/:id': () => objects.token,
   '/admin/v1/providers/:slug': () => 'sandbox',

@@ -160,6 +160,7 @@ export const ROUTE_ROWS: ReadonlyMap<string, RouteRow> = new Map(
     'PATCH /admin/v1/accounts/:id/members/:member': row('role', 'monthly_limit', 'password', 'code'),
     'POST /admin/v1/accounts/:id/members/:member/remove': row('disable_keys'),
     'POST /admin/v1/accounts/:id/invitations': row('role', 'email', 'monthly_limit', 'password', 'code'),
+    'POST /admin/v1/accounts/:id/notes': row('text'),
     'POST /admin/v1/accounts/:id/keys': KEY,
     'PATCH /admin/v1/accounts/:id/notices': row('low_balance'),
     'POST /admin/v1/accounts/:id/notices/channels': row('type', 'target', 'kinds', 'language'),

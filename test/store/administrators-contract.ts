@@ -17,6 +17,30 @@ const ATTEMPT = {
 const RUB = 1_000_000n
 
 export function administratorTests(records: BenchTest): void {
+  records('notes on an account are listed newest first, and only their author deletes them', async ({ store }) => {
+    const { accountNotes } = store
+    const note = { accountId: 'acc_1', author: 'olga@example.com', text: 'Счёт по 5-м\nчислам', createdAtMs: NOON_MS }
+    for (let index = 1; index <= 5; index += 1)
+      await accountNotes.add({ ...note, id: `note_${index}`, createdAtMs: NOON_MS + Math.floor(index / 2) })
+    await accountNotes.add({ ...note, id: 'note_other', accountId: 'acc_2' })
+    const ids: string[] = []
+    for (let cursor: string | null | undefined = null; cursor !== undefined;) {
+      const page = await accountNotes.list('acc_1', { limit: 2, offset: 0, cursor })
+      assert.equal(page.total, 5)
+      ids.push(...page.data.map(({ id }) => id))
+      cursor = page.next
+    }
+    assert.deepEqual(ids, ['note_4', 'note_5', 'note_2', 'note_3', 'note_1'])
+    const [newest] = (await accountNotes.list('acc_1', { limit: 1, offset: 0 })).data
+    assert.deepEqual(newest, { ...note, id: 'note_4', createdAtMs: NOON_MS + 2 })
+    const mine = { id: 'note_4', accountId: 'acc_1', author: note.author }
+    assert.equal(await accountNotes.remove({ ...mine, author: 'ivan@example.com' }), false)
+    assert.equal(await accountNotes.remove({ ...mine, accountId: 'acc_2' }), false)
+    assert.equal(await accountNotes.remove(mine), true)
+    assert.equal(await accountNotes.remove(mine), false)
+    assert.equal((await accountNotes.list('acc_1', { limit: 9, offset: 0 })).total, 4)
+  })
+
   records(
     'a user has one e-mail; a set-up token works once and in time; a session ends when it is left alone, is over or its user is disabled',
     async ({ store }) => {

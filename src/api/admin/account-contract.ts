@@ -20,7 +20,15 @@ import { ProofBody } from '../../base/wire-route.ts'
 import { CUSTOMER_MARKUP_MAX } from '../../catalog/customer-prices.ts'
 import { OPERATOR_ROLES } from '../../tables/scopes.ts'
 import { OperatorRole } from './token-contract.ts'
-import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, recordRows, listed, PageQuery, WORDS_QUERY } from './record-contract.ts'
+import {
+  Deleted,
+  EXTERNAL_ID,
+  EXTERNAL_ID_CHANGE,
+  recordRows,
+  listed,
+  PageQuery,
+  WORDS_QUERY,
+} from './record-contract.ts'
 import {
   ACCOUNT_LIMIT,
   LIMIT_RESET,
@@ -199,6 +207,14 @@ export const KeyPut = body({
 })
 export type KeyBody = Static<typeof KeyBody>
 
+const NOTE_CHARS_MAX = 2_000
+export const NoteBody = body({ text: filled('', NOTE_CHARS_MAX) })
+export const AccountNote = object(
+  { id: text(), text: text(), author: text('Who wrote it, as in the audit log.'), created_at: time() },
+  "An operator's note on an account, which its people never see.",
+)
+export type AccountNote = Static<typeof AccountNote>
+
 export const UserRole = oneOf(['user', 'admin'], '`admin`: an operator, who may do what `operator_role` says.')
 
 export const ConsoleUser = object(
@@ -367,6 +383,29 @@ export const ACCOUNT_ROUTES = {
     query: object({ from: text('A day.', { format: 'date' }), to: text('A day, included.', { format: 'date' }) }),
     answer: Statement,
     example: { query: EXAMPLE_DAYS },
+  },
+  'GET /admin/v1/accounts/:id/notes': {
+    command: 'note list',
+    scope: 'accounts:read',
+    summary: "Operators' notes on an account, newest first. Its people never see them.",
+    query: PageQuery,
+    answer: listed(AccountNote),
+  },
+  'POST /admin/v1/accounts/:id/notes': {
+    command: 'note create [text]',
+    scope: 'notes:write',
+    summary: 'Writes a note on an account.',
+    body: NoteBody,
+    answer: AccountNote,
+    status: 201,
+    example: { body: { text: 'Pays by invoice on the 5th: ask Olga before locking.' } },
+  },
+  'DELETE /admin/v1/accounts/:id/notes/:note': {
+    command: 'note delete',
+    scope: 'notes:write',
+    summary: "Deletes a note that the caller wrote; another's is a 404.",
+    answer: Deleted,
+    example: { path: { ...ACCOUNT, note: 'note_Vb3kQ9xT2mLr7dWa' } },
   },
   'GET /admin/v1/accounts/:id/keys': {
     command: 'key list',

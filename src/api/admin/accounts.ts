@@ -26,6 +26,7 @@ import { EntryFilter } from '../cabinet/money-contract.ts'
 import {
   Account,
   type AccountBody,
+  AccountNote,
   AccountPut,
   AccountSort,
   AccountStatus,
@@ -98,6 +99,39 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
       return wire(Entry, entry)
     }),
     adminRoute('GET /admin/v1/accounts/:id/statement', (call) => statement(ports, call)),
+    ...noteRoutes(ports),
+  ]
+}
+
+/** Operators' notes on accounts. The audit log has who wrote and deleted them, but not their texts, which it would keep. */
+function noteRoutes(ports: AdminPorts): readonly Route<Principal>[] {
+  const { accountNotes } = ports.store
+  return [
+    listRoute(ports, 'GET /admin/v1/accounts/:id/notes', async (call, range) => {
+      const { id } = await accountNamed(ports, param(call, 'id'))
+      return listBody(await accountNotes.list(id, range), (note) => wire(AccountNote, note))
+    }),
+    adminRoute('POST /admin/v1/accounts/:id/notes', async (call, read) => {
+      const { id: accountId, name } = await accountNamed(ports, param(call, 'id'))
+      const note = {
+        id: `note_${ports.ids.letters(ID_LETTERS)}`,
+        accountId,
+        author: actor(ports, call),
+        text: read().text,
+        createdAtMs: ports.clock.now(),
+      }
+      await accountNotes.add(note)
+      await recordChange(ports, call, 'account.note', accountId, null, { name, note: note.id })
+      return wire(AccountNote, note)
+    }),
+    adminRoute('DELETE /admin/v1/accounts/:id/notes/:note', async (call) => {
+      const { id: accountId, name } = await accountNamed(ports, param(call, 'id'))
+      const id = param(call, 'note')
+      if (!(await accountNotes.remove({ id, accountId, author: actor(ports, call) })))
+        throw notFound('Note of your own', id)
+      await recordChange(ports, call, 'account.note_delete', accountId, { name, note: id }, null)
+      return { id, deleted: true }
+    }),
   ]
 }
 

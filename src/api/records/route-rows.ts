@@ -27,6 +27,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   members: `usr_${ID}`,
   model: 'sandbox/chat',
   models: 'sandbox/chat',
+  notes: `note_${ID}`,
   payments: `pay_${ID}`,
   'price-changes': `prc_${ID}`,
   providers: 'sandbox',

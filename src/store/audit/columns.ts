@@ -269,6 +269,7 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   ip_block: 'who may not try keys',
   console_user: 'people',
   account_member: 'people',
+  account_note: 'what operators write down, which decides nothing',
   account_invitation: 'people',
   setup_token: 'people',
   recovery_code: 'people',

@@ -256,6 +256,20 @@ export const OPENINGS: readonly Opening[] = [
       await press('accounts.do_topup')(page, t)
     },
   },
+  {
+    name: 'note-remove',
+    who: 'operator',
+    path: ofAccount('?tab=notes'),
+    open: async (page, t) => {
+      await page.getByRole('textbox', { name: t('notes.text') }).fill('Pays by invoice')
+      await press('notes.add')(page, t)
+      await page
+        .getByRole('table')
+        .getByRole('button', { name: t('common.delete') })
+        .first()
+        .click()
+    },
+  },
   { name: 'receiver', who: 'operator', path: ofAccount('?tab=alerts'), open: addReceiver },
   { name: 'block-lift', who: 'operator', path: at('/operator/ip-blocks'), open: press('blocks.lift') },
   { name: 'codes', who: 'operator', path: at('/operator/codes'), open: press('codes.create') },

@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import type { Account } from '../../../../src/api/admin/account-contract.ts'
+import type { Account, AccountNote } from '../../../../src/api/admin/account-contract.ts'
 import type { Generation } from '../../../../src/api/admin/report-contract.ts'
 import { dayAfter } from '../../../../src/base/time.ts'
 import { useRead } from '../../api/hooks.ts'
@@ -20,6 +20,7 @@ const ROWS = 5
 /** The days of the pace, today not included. */
 const PACE_DAYS = 7
 const YEAR_DAYS = 365
+const NOTE_CHARACTERS = 120
 
 /** What an account has spent and earned in 30 days, and how long its money lasts. */
 export function MonthTiles({ account: { id, available } }: { readonly account: Account }) {
@@ -94,6 +95,7 @@ function Belongings({ account, keys }: { readonly account: Account; readonly key
   const people = useRead('GET /admin/v1/accounts/:id/members', { params }, { enabled: seesPeople })
   const isGrouped = account.group !== null && can('GET /admin/v1/account-groups')
   const groups = useRead('GET /admin/v1/account-groups', {}, { enabled: isGrouped })
+  const notes = useRead('GET /admin/v1/accounts/:id/notes', { params, query: { limit: 1 } })
   const { members = [], invitations = [] } = people.data ?? {}
   const who = [
     ...members.map(({ email, role }) => `${email} (${t(`people.${role}`)})`),
@@ -113,6 +115,7 @@ function Belongings({ account, keys }: { readonly account: Account; readonly key
           ),
         ],
         [t('nav.keys'), <Link {...accountAt(account.id, 'keys')}>{t('people.keys', { count: keys })}</Link>],
+        [t('notes.title'), <Link {...accountAt(account.id, 'notes')}>{lastNote(notes.data?.data)}</Link>],
         [
           t('accounts.group'),
           account.group === null ? null : (
@@ -124,6 +127,13 @@ function Belongings({ account, keys }: { readonly account: Account; readonly key
       ]}
     />
   )
+}
+
+/** The beginning of the newest note. */
+function lastNote(notes: readonly AccountNote[] | undefined): string {
+  if (notes === undefined) return '…'
+  const [{ text } = { text: t('notes.none') }] = notes
+  return text.length > NOTE_CHARACTERS ? `${text.slice(0, NOTE_CHARACTERS)}…` : text
 }
 
 function LastRequests({ account }: { readonly account: string }) {

@@ -30,6 +30,7 @@ import { People } from '../people/PeoplePage.tsx'
 import { AccountOverview, MonthTiles } from './AccountOverview.tsx'
 import { AccountKeys } from './AccountKeys.tsx'
 import { AccountMoney } from './AccountMoney.tsx'
+import { AccountNotes } from './AccountNotes.tsx'
 import { ACCOUNT_TONES } from './AccountsPage.tsx'
 import { AccountPrices } from './customer-prices/CustomerPriceTable.tsx'
 import { OperatorPage } from './OperatorPage.tsx'
@@ -130,6 +131,7 @@ function Record({ account }: { readonly account: Account }) {
     ['limits', t('accounts.tab_limits'), limits, can('PATCH /admin/v1/accounts/:id')],
     ['prices', t('customers.tab'), <AccountPrices key="prices" account={account} />],
     ['alerts', t('alerts.tab_alerts'), <AccountAlerts key="alerts" accountId={id} />],
+    ['notes', t('notes.title'), <AccountNotes key="notes" account={id} />],
   ]
   return (
     <Tabs value={tab} onChange={setTab} keepMounted={false}>

@@ -154,7 +154,7 @@ function actionText(action: EventAction): string {
 }
 
 /** Who made the change: the name of a part of the server, or a person's address. */
-function actorText(actor: string): string {
+export function actorText(actor: string): string {
   return isPart(actor) ? t(`actor.${actor}`) : actor
 }
 
