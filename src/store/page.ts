@@ -137,6 +137,32 @@ export async function readPage<Column extends string, T>(
   }
 }
 
+/** A part of a list by time; `toMs` is not included. */
+export interface TimeRange {
+  readonly fromMs?: number
+  readonly toMs?: number
+}
+
+/**
+ * The first number from `low` on, below `high`, whose row is of the time or later; `high` = none is. Numbers grow with
+ * time, so a few look-ups find it. Late rows from the journal are among younger rows.
+ */
+export async function firstSince(
+  atMs: number,
+  low: number,
+  high: number,
+  timeOf: (number: number) => Promise<number | null>,
+): Promise<number> {
+  let [from, below] = [low, high]
+  while (from < below) {
+    const middle = Math.floor((from + below) / 2)
+    const time = await timeOf(middle)
+    if (time !== null && time < atMs) from = middle + 1
+    else below = middle
+  }
+  return from
+}
+
 /** A page of rows in memory. Its cursor is the number of rows before the next page. */
 export function pageOf<T>(rows: readonly T[], { limit, offset, cursor = null }: PageRange): Page<T> {
   if (cursor !== null && !/^\d{1,15}$/.test(cursor)) throw fieldError('cursor', 'cursor')

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DAY_MS } from '../../src/base/time.ts'
 import { gateway } from '../harness/gateway.ts'
+import { until } from '../harness/patience.ts'
 import { refusedInWords as refused } from '../harness/refused.ts'
 
 /** More than one read of a file. */
@@ -120,6 +122,33 @@ test('the log is walked and saved: of all, of an account, with a filter that has
     'invalid_input',
     /cursor/,
   )
+})
+
+test('every log is read, walked and saved by days, and says what a time is', async () => {
+  const wrong = { temperature: 'hot', model: 'sandbox/chat', messages: [{ role: 'user', content: 'Hello' }] }
+  await server.post('/v1/chat/completions', key, wrong)
+  await until(20_000, 'the refusal', async () => (await server.admin('GET', '/admin/v1/refusals')).body.total === 1)
+  const day = (shift: number): string => new Date(Date.now() + shift * DAY_MS).toISOString()
+  for (const path of [
+    `/admin/v1/generations?account=${billed}`,
+    `/admin/v1/accounts/${billed}/ledger?kind=money`,
+    `/admin/v1/accounts/${billed}/ledger?limit=500`,
+    '/admin/v1/events?action=account.',
+    '/admin/v1/refusals?',
+  ]) {
+    const read = async (range: string): Promise<unknown> => (await server.admin('GET', `${path}&${range}`)).body
+    const all = (await server.admin('GET', path)).body
+    assert.ok(all.total > 0, path)
+    assert.deepEqual(await read(`from=${day(-1)}&to=${day(1)}`), all, path)
+    assert.deepEqual(await read(`from=${day(-1)}`), all, path)
+    for (const range of [`from=${day(1)}`, `to=${day(-1)}`, `from=${day(1)}&to=${day(-1)}`]) {
+      const none = await server.admin('GET', `${path}&${range}`)
+      assert.deepEqual([none.body.total, none.body.data], [0, []], `${path} ${range}`)
+    }
+    assert.equal((await file(`${path}&format=csv&from=${day(1)}`)).length, 0, path)
+    for (const edge of ['from', 'to'])
+      refused(await server.admin('GET', `${path}&${edge}=yesterday`), 400, 'invalid_input', /ISO time/)
+  }
 })
 
 test('a file needs the scope of its list', async () => {

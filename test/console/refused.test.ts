@@ -89,3 +89,44 @@ for (const { language, dark } of LOOKS) {
     assert.deepEqual(problems, [])
   })
 }
+
+test(
+  'the days of every log are chosen, stay in its address, and a log of other days says what to change',
+  { skip },
+  async () => {
+    const t = texts('en')
+    const owner = await promote(tollgate, await signUp(tollgate, 'days@example.com'))
+    const { accountId } = owner
+    await tollgate.admin('PUT', `/admin/v1/accounts/${accountId}/topups/days`, { amount: 1, reason: 'days' })
+    const { key } = await makeKey(tollgate, owner, { name: 'Days' })
+    await tollgate.request('POST', '/v1/chat/completions', { key, body: { model: 'sandbox/none', messages: [] } })
+    await until(20_000, 'the refusal', async () => {
+      const { body } = await tollgate.admin('GET', `/admin/v1/refusals?account=${accountId}`)
+      return body.total > 0
+    })
+    const guest = await visitor(browser, tollgate.url, { language: 'en', dark: false })
+    const { page } = guest
+    await enter(guest.context, tollgate, owner)
+    await page.goto(tollgate.url)
+    for (const path of [
+      '/ledger',
+      '/log/refused',
+      '/operator/refusals',
+      '/operator/events',
+      `/operator/accounts/${accountId}?tab=money`,
+    ]) {
+      await guest.follow(path)
+      const rows = page.getByRole('table').getByRole('row')
+      await rows.nth(1).waitFor()
+      await page.getByRole('combobox', { name: t('range.period') }).click()
+      await page.getByRole('option', { name: t('range.days_7') }).click()
+      await page.waitForURL(/range=days_7/)
+      await rows.nth(1).waitFor()
+      await page.goto(`${tollgate.url}${path}${path.includes('?') ? '&' : '?'}from=2020-01-01&to=2020-01-02`)
+      await page.getByText(t('list.none_so')).waitFor()
+      assert.equal(await page.getByRole('textbox', { name: t('range.from') }).inputValue(), '01/01/2020', path)
+    }
+    assert.deepEqual(guest.troubles, [])
+    await guest.close()
+  },
+)

@@ -428,7 +428,7 @@ export function administratorTests(records: BenchTest): void {
       assert.equal(paid.filter(Boolean).length, 1)
       await store.payments.cancel('pay_1')
       assert.equal((await store.payments.get('pay_1'))?.state, 'paid')
-      const { data: money } = await store.entries.list(person.accountId, { limit: 10, offset: 0 }, 'money')
+      const { data: money } = await store.entries.list(person.accountId, { limit: 10, offset: 0 }, { kind: 'money' })
       const payments = await store.payments.ofEntries(person.accountId, money)
       assert.deepEqual([...payments], [['yookassa:p-1', 'pay_1']])
       assert.equal((await store.payments.list({ accountId: null, id: 'pay_2', limit: 1, offset: 0 })).total, 0)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LedgerEntry } from '../../src/store/ledger/entry-store.ts'
+import type { LedgerEntry, LedgerFilter } from '../../src/store/ledger/entry-store.ts'
+import type { Page } from '../../src/store/page.ts'
 import type { Store } from '../../src/store/store.ts'
 import { ledgerStatements } from '../harness/full-log.ts'
 import { KEY_WRAP } from '../harness/key-wrap.ts'
@@ -12,6 +13,16 @@ const ROWS = 20_000
 const SHORT_ROWS = 3_000
 const PAGE = 50
 const TURNS = 15
+/** Milliseconds after the first entry: within a mark, over several, after the newest, none, and the wrong way round. */
+const TIMES = [
+  [0, 1],
+  [0, 300],
+  [255, 258],
+  [5_000, 5_700],
+  [ROWS - 60, ROWS + 500],
+  [ROWS + 1, ROWS + 2],
+  [900, 300],
+] as const
 /** Reading every entry above a page would cost a hundred times as much. */
 const GROWTH_MAX = 6
 
@@ -41,12 +52,42 @@ async function checkLedger(store: Store, { accountId }: Customer, total: number)
   }
 }
 
+/**
+ * Charge number n is of n micro-rubles, n ms after the top-up: those of a time are found at any depth, with their
+ * balances.
+ */
+async function checkTimes({ entries }: Store, { accountId }: Customer, rows: number): Promise<void> {
+  const whole = await entries.list(accountId, { limit: 1, offset: rows })
+  const paidIn = whole.data[0]?.amountMicro ?? 0n
+  for (const [from, to] of TIMES)
+    for (const kind of [undefined, 'charge', 'money'] as const) {
+      const filter = { fromMs: NOON_MS + from, toMs: NOON_MS + to, ...(kind === undefined ? {} : { kind }) }
+      const wanted = Array.from({ length: Math.max(0, Math.min(to, rows + 1) - from) }, (_, index) =>
+        BigInt(from + index),
+      )
+        .filter((n) => kind === undefined || (kind === 'money') === (n === 0n))
+        .toReversed()
+      const seen: LedgerEntry[] = []
+      for (let cursor: string | null = null; ;) {
+        const page: Page<LedgerEntry> = await entries.list(accountId, { limit: PAGE, offset: 0, cursor }, filter)
+        assert.equal(page.total, wanted.length, `${from} to ${to}, ${kind}`)
+        seen.push(...page.data)
+        if (page.next === undefined) break
+        cursor = page.next
+      }
+      const lines = (of: readonly LedgerEntry[]): unknown => of.map((entry) => [entry.amountMicro, entry.balanceMicro])
+      const ends = wanted.map((n) => [n === 0n ? paidIn : -n, paidIn - (n * (n + 1n)) / 2n])
+      assert.deepEqual(lines(seen), ends)
+      assert.deepEqual(lines((await entries.list(accountId, { limit: 2, offset: 1 }, filter)).data), ends.slice(1, 3))
+    }
+}
+
 /** The median of the times that reading a page takes. */
-async function pageMs(store: Store, accountId: string, offset: number): Promise<number> {
+async function pageMs(store: Store, accountId: string, offset: number, filter: LedgerFilter = {}): Promise<number> {
   const took: number[] = []
   for (let turn = 0; turn < TURNS; turn += 1) {
     const startMs = performance.now()
-    await store.entries.list(accountId, { limit: PAGE, offset: offset + turn })
+    await store.entries.list(accountId, { limit: PAGE, offset: offset + turn }, filter)
     took.push(performance.now() - startMs)
   }
   return took.toSorted((one, other) => one - other)[Math.floor(TURNS / 2)] ?? 0
@@ -78,6 +119,12 @@ export function ledgerDepthContract(open: () => Promise<OpenedBelow>): void {
       await pageMs(store, long.accountId, ROWS - PAGE - TURNS),
     ]
     assert.ok(last < first * GROWTH_MAX, `the first page ${first.toFixed(2)} ms, the last ${last.toFixed(2)} ms`)
+    await checkTimes(store, long, ROWS)
+    const middle = await pageMs(store, long.accountId, 0, { fromMs: NOON_MS + 9_000, toMs: NOON_MS + 9_500 })
+    assert.ok(
+      middle < first * GROWTH_MAX,
+      `the first page ${first.toFixed(2)} ms, one of a time ${middle.toFixed(2)} ms`,
+    )
     // The rest is made in the background, in ledgers that nobody reads too.
     const order: string[] = []
     for (let after: string | null = ''; after !== null; after = await store.entries.fillMarks(after)) order.push(after)

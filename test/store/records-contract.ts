@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { given } from '../../src/base/objects.ts'
 import { EVENT_ACTIONS, type EventAction } from '../../src/ledger/event-action.ts'
 import { digestOf } from '../../src/access/api-key.ts'
 import { ExternalIdTakenError } from '../../src/store/accounts/external-id-store.ts'
@@ -293,15 +294,20 @@ function balanceTests(records: BenchTest): void {
       for (let offset = 0; offset < 10; offset += 3)
         check((await entries.list(customer.accountId, { limit: 3, offset })).data)
       for (const kind of [null, 'money', 'charge', 'topup', 'refund'] as const) {
+        const filter = kind === null ? {} : { kind }
         const seen: LedgerEntry[] = []
         for (let cursor: string | null = null; ;) {
-          const page: Page<LedgerEntry> = await entries.list(customer.accountId, { limit: 2, offset: 0, cursor }, kind)
+          const page: Page<LedgerEntry> = await entries.list(
+            customer.accountId,
+            { limit: 2, offset: 0, cursor },
+            filter,
+          )
           seen.push(...page.data)
           if (page.next === undefined) break
           cursor = page.next
         }
         check(seen)
-        check((await entries.list(customer.accountId, { limit: 2, offset: 1 }, kind)).data)
+        check((await entries.list(customer.accountId, { limit: 2, offset: 1 }, filter)).data)
         const wanted = data.filter((entry) =>
           kind === null ? true : kind === 'money' ? entry.kind !== 'charge' : entry.kind === kind,
         )
@@ -309,7 +315,7 @@ function balanceTests(records: BenchTest): void {
           seen.map(({ id }) => id),
           wanted.map(({ id }) => id),
         )
-        assert.equal((await entries.list(customer.accountId, { limit: 1, offset: 0 }, kind)).total, wanted.length)
+        assert.equal((await entries.list(customer.accountId, { limit: 1, offset: 0 }, filter)).total, wanted.length)
       }
     },
   )
@@ -438,7 +444,17 @@ function auditTests(open: () => Promise<Store>): void {
       before: null,
       after: '{"status":"locked"}',
     })
-    for (let index = 0; index < 5; index += 1) await store.events.append(event(EVENT_ACTIONS[index] ?? 'sign_in'))
+    for (let index = 0; index < 5; index += 1)
+      await store.events.append({ ...event(EVENT_ACTIONS[index] ?? 'sign_in'), atMs: NOON_MS - 5 + index })
+    const times = async (fromMs?: number, toMs?: number): Promise<readonly number[]> =>
+      (await store.events.list({ limit: 9, offset: 0 }, given({ fromMs, toMs }), 'at')).data.map(
+        ({ atMs }) => atMs - NOON_MS,
+      )
+    assert.deepEqual(await times(NOON_MS - 4, NOON_MS - 2), [-4, -3])
+    assert.deepEqual(await times(NOON_MS - 2), [-2, -1])
+    assert.deepEqual(await times(undefined, NOON_MS - 4), [-5])
+    assert.deepEqual(await times(NOON_MS), [])
+    assert.deepEqual(await times(NOON_MS - 1, NOON_MS - 3), [])
     await Promise.all(Array.from({ length: 5 }, () => store.events.append(event('sign_out'))))
     const page = await store.events.list({ limit: 2, offset: 6 })
     assert.equal(page.total, 10)

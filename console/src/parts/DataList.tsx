@@ -11,6 +11,7 @@ import { fileAddress, ListTools, useListChoice } from './ListTools.tsx'
 import { type Filter, Filters, filtersAt } from './Filters.tsx'
 import { placeOf, type Search, sortOf, useListPlace, useListRead } from './list-place.ts'
 import { Loaded } from './Loaded.tsx'
+import { logTimes, RangeFields, useLogRange } from './RangeFields.tsx'
 import { format, t } from './words.ts'
 import { Note } from './cells.tsx'
 
@@ -150,6 +151,8 @@ export type ServerListProps<E extends ListEndpoint> = Omit<DataListProps<RowOf<E
   readonly params?: Readonly<Record<string, string>>
   /** Filters above the list; each is a parameter of the address and of the query. */
   readonly filters?: readonly (Filter & { readonly name: keyof Asked<E> & string })[]
+  /** The days of its rows can be chosen. */
+  readonly days?: boolean
   /** Further parameters of the query for an address, besides the filters, the order and the page. */
   readonly query?: (search: Search) => { readonly [Name in keyof Asked<E>]?: Asked<E>[Name] | undefined }
   readonly everyMs?: number
@@ -165,6 +168,7 @@ export function ServerList<E extends ListEndpoint>({
   read,
   params = {},
   filters = [],
+  days = false,
   query = () => ({}),
   everyMs,
   deep = false,
@@ -173,25 +177,30 @@ export function ServerList<E extends ListEndpoint>({
   ...list
 }: ServerListProps<E>) {
   const search: Search = useSearch({ strict: false })
+  const range = useLogRange()
   const sorts = list.columns.filter(({ ordered = false }) => ordered).map(({ id }) => id)
+  const wishOf = (at: Search): object =>
+    given({ ...filtersAt(filters, at), ...query(at), ...(days ? logTimes(at) : {}) })
   // These parts form an input of this endpoint.
   const inputOf = (at: Search, page: object): Input<E> =>
     ({
       params,
-      query: given({ ...filtersAt(filters, at), ...query(at), ...sortOf(sorts, placeOf(at).sort), ...page }),
+      query: given({ ...wishOf(at), ...sortOf(sorts, placeOf(at).sort), ...page }),
     }) as unknown as Input<E>
   const paged = (at: Search): Input<E> => inputOf(at, { limit: PAGE_ROWS, offset: placeOf(at).offset })
   const answer = useListRead(read, paged, given({ everyMs }))
   return (
     <>
-      <Filters of={filters} />
+      <Filters of={filters}>{days && <RangeFields {...range} />}</Filters>
       <Loaded of={answer} height={height}>
         {({ data, total, total_exact: exact }: Listed<RowOf<E>>) => {
           const rest =
             small && total <= PAGE_ROWS
               ? {}
               : { page: { total, deep, atLeast: exact === false }, file: fileAddress(read, inputOf(search, {})) }
-          return <DataList {...list} rows={data} {...rest} />
+          const isPart = Object.keys(wishOf(search)).length > 0
+          const empty = isPart ? { ...list.empty, text: t('list.none_so') } : list.empty
+          return <DataList {...list} empty={empty} rows={data} {...rest} />
         }}
       </Loaded>
     </>

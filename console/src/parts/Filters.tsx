@@ -1,6 +1,6 @@
 import { Button, Select, type SelectProps, TextInput } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
-import { type ReactNode, useState } from 'react'
+import { isValidElement, type ReactNode, useState } from 'react'
 import { ownValue } from '../../../src/base/own-value.ts'
 import { given } from '../api/endpoint.ts'
 import { SearchIcon } from './icons.ts'
@@ -94,7 +94,7 @@ export function filtersAt(filters: readonly Filter[], at: Search): Search {
 
 /** The filters of the page's list, side by side; their values are in the address. */
 export function Filters({ of, children }: { readonly of: readonly Filter[]; readonly children?: ReactNode }) {
-  if (of.length === 0) return null
+  if (of.length === 0 && !isValidElement(children)) return null
   return (
     <div className="fields">
       {of.map((one) => (

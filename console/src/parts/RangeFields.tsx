@@ -2,7 +2,7 @@ import { Select } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
 import { isDay } from '../../../src/base/time.ts'
 import { useSession } from '../session.tsx'
-import { CompactChoice } from './Filters.tsx'
+import { ChoiceField, CompactChoice } from './Filters.tsx'
 import { type Search, useChange } from './list-place.ts'
 import { onDemand } from './OnDemand.tsx'
 import { format, t } from './words.ts'
@@ -26,6 +26,8 @@ interface Range {
   readonly range: DayRange
   /** null = all days. */
   readonly preset: Preset | 'own' | null
+  /** All days may be shown, and one side may be open. */
+  readonly open: boolean
   readonly pick: (preset: Preset | null) => void
   readonly change: (range: DayRange) => void
 }
@@ -39,6 +41,7 @@ export function useRange(): Range {
   return {
     range: own ? { from, to } : PRESETS[preset](now),
     preset: own ? 'own' : preset,
+    open: false,
     ...usePick(AT_FIRST),
   }
 }
@@ -62,6 +65,7 @@ export function useLogRange(): Range {
       ? { from: shownDay(from, zone, 'from'), to: shownDay(to, zone, 'to') }
       : PRESETS[preset ?? AT_FIRST](today(zone)),
     preset: own ? 'own' : preset,
+    open: true,
     ...usePick(null),
   }
 }
@@ -78,8 +82,16 @@ export function logTimes({ range: wish, from, to }: Search): ReturnType<typeof t
 /** The calendar is larger than most pages, and few need it. */
 const OwnDays = onDemand('OwnDays', () => import('./OwnDays.tsx'), 60)
 
-/** Fields for a range of whole days: a preset, or two days. `compact`: small ones, which may be empty. */
-export function RangeFields({ range, preset, pick, change, compact = false }: Range & { readonly compact?: boolean }) {
+/** Fields for a range of whole days: a preset, or two days. `compact`: small ones. */
+export function RangeFields({
+  range,
+  preset,
+  open,
+  pick,
+  change,
+  compact = false,
+}: Range & { readonly compact?: boolean }) {
+  const Field = compact ? CompactChoice : open ? ChoiceField : Select
   const props = {
     label: t('range.period'),
     value: preset as string | null,
@@ -89,8 +101,8 @@ export function RangeFields({ range, preset, pick, change, compact = false }: Ra
   }
   return (
     <>
-      {compact ? <CompactChoice {...props} /> : <Select {...props} />}
-      {preset === 'own' && <OwnDays range={range} change={change} compact={compact} />}
+      <Field {...props} />
+      {preset === 'own' && <OwnDays range={range} open={open} change={change} compact={compact} />}
     </>
   )
 }

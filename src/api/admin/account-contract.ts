@@ -38,7 +38,7 @@ import {
   KeyRotationBody,
 } from '../records/limits-contract.ts'
 import { Statement } from '../records/statement.ts'
-import { EntryFilter } from '../cabinet/money-contract.ts'
+import { LEDGER_FILTERS } from '../cabinet/money-contract.ts'
 
 export const RateLimit = body({
   requests: whole('', { minimum: 1, maximum: 100_000 }),
@@ -155,7 +155,7 @@ export const EntryBody = body({
 })
 export type EntryBody = Static<typeof EntryBody>
 
-export const LedgerQuery = object({ kind: optional(EntryFilter), ...PageQuery.fields })
+export const LedgerQuery = object({ ...LEDGER_FILTERS, ...PageQuery.fields })
 
 /** A top-up by its reference in the path. */
 export const TopUpPut = body({ amount: rub('Above 0.'), reason: filled() })

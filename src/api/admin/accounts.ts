@@ -22,7 +22,7 @@ import type { KeyPatch, KeyRecord, NamedKey } from '../../store/accounts/key-sto
 import type { EntryRecord } from '../../store/ledger/entry-store.ts'
 import { NOTHING_SPENT, accountLimit, keyBody } from '../records/limits-body.ts'
 import { statementOf } from '../records/statement.ts'
-import { EntryFilter } from '../cabinet/money-contract.ts'
+import { ledgerFilter } from '../cabinet/summary.ts'
 import {
   Account,
   type AccountBody,
@@ -79,7 +79,7 @@ export function accountAdminRoutes(ports: AdminPorts): readonly Route<Principal>
     }),
     listRoute(ports, 'GET /admin/v1/accounts/:id/ledger', async (call, range) => {
       const { id } = await accountNamed(ports, param(call, 'id'))
-      const page = await ports.store.entries.list(id, range, choiceParameter(call.query, 'kind', EntryFilter))
+      const page = await ports.store.entries.list(id, range, ledgerFilter(call.query))
       const payments = await ports.store.payments.ofEntries(id, page.data)
       return listBody(page, (entry) => wire(LedgerEntry, entry, { payment: payments.get(entry.reference) ?? null }))
     }),

@@ -1,3 +1,4 @@
+import { TIME_RANGE } from '../../base/query-parameters.ts'
 import { Refusal, REFUSAL_FILTERS } from '../records/refusals.ts'
 import { EXAMPLE_DAYS } from '../records/route-rows.ts'
 import { ERROR_TYPES } from '../../base/errors.ts'
@@ -250,8 +251,7 @@ export const EventQuery = object(
     actor: optional(text()),
     action: optional(text()),
     object: optional(text()),
-    from: optional(text()),
-    to: optional(text()),
+    ...TIME_RANGE,
     sort: optional(EventSort),
   },
   'The filters match exactly, but `action`, which matches by its beginning.',

@@ -2,7 +2,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { ErrorType } from '../../base/errors.ts'
 import { readEmail } from '../../base/mail-address.ts'
 import { rubles } from '../../base/money.ts'
-import { choiceParameter, dayRange, daysBetween, timeParameter } from '../../base/query-parameters.ts'
+import { choiceParameter, dayRange, daysBetween, timeParameter, timeRange } from '../../base/query-parameters.ts'
 import { DAY_MS, dayAfter, isoTime } from '../../base/time.ts'
 import { type BodyOf, wire } from '../../base/wire-route.ts'
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
@@ -166,13 +166,7 @@ function wireEvent({ atMs, before, after, ...event }: EventRecord): AuditEvent {
 
 function eventFilter(query: URLSearchParams): EventFilter {
   const text = (name: string): string | null => query.get(name) || null
-  return defined({
-    actor: text('actor'),
-    action: text('action'),
-    object: text('object'),
-    fromMs: timeParameter(query, 'from'),
-    toMs: timeParameter(query, 'to'),
-  })
+  return { ...defined({ actor: text('actor'), action: text('action'), object: text('object') }), ...timeRange(query) }
 }
 
 /** Fixed rates are never fetched, so no fetch can fail. */

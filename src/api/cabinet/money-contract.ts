@@ -1,3 +1,4 @@
+import { TIME_RANGE } from '../../base/query-parameters.ts'
 import {
   body,
   filled,
@@ -45,8 +46,10 @@ export type Entry = Static<typeof Entry>
 
 export const EntryFilter = oneOf([...EntryKind.enum, 'money'], '`money`: everything but charges.')
 
+export const LEDGER_FILTERS = { kind: optional(EntryFilter), ...TIME_RANGE }
+
 export const LedgerQuery = object({
-  kind: optional(EntryFilter),
+  ...LEDGER_FILTERS,
   cursor: optional(CURSOR),
   offset: optional(whole('Rows that are skipped.')),
   limit: optional(PAGE_SIZE),

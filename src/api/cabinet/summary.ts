@@ -1,5 +1,6 @@
 import { compare, rubles } from '../../base/money.ts'
-import { choiceParameter, dayRange } from '../../base/query-parameters.ts'
+import { given } from '../../base/objects.ts'
+import { choiceParameter, dayRange, timeRange } from '../../base/query-parameters.ts'
 import { reasonError } from '../../base/refusals.ts'
 import { DAY_MS, dayAfter, isoTime } from '../../base/time.ts'
 import { wire } from '../../base/wire-route.ts'
@@ -8,6 +9,7 @@ import type { PeriodStarts } from '../../ledger/ledger-store.ts'
 import { startOfDay } from '../../ledger/period.ts'
 import type { AccountRecord } from '../../store/accounts/account-store.ts'
 import type { KeyWithSpend } from '../../store/accounts/key-store.ts'
+import type { LedgerFilter } from '../../store/ledger/entry-store.ts'
 import type { RefusalSum } from '../../store/refusals/refusal-store.ts'
 import { accountLimit, limitRemaining } from '../records/limits-body.ts'
 import type { ListRange } from '../records/list-file.ts'
@@ -123,14 +125,17 @@ function exampleModel({ models, aliases }: Snapshot, { defaultModel, allowedMode
   return cheapest?.id ?? null
 }
 
-/** Every entry of the account, newest first. */
+export function ledgerFilter(query: URLSearchParams): LedgerFilter {
+  return { ...given({ kind: choiceParameter(query, 'kind', EntryFilter) }), ...timeRange(query) }
+}
+
+/** Entries of the account, newest first. */
 export async function ledgerPage(
   ports: CabinetPorts,
   { call, accountId }: Visit,
   range: ListRange,
 ): Promise<EntryPage> {
-  const kind = choiceParameter(call.query, 'kind', EntryFilter)
-  const { data, total, next = null } = await ports.store.entries.list(accountId, range, kind)
+  const { data, total, next = null } = await ports.store.entries.list(accountId, range, ledgerFilter(call.query))
   const payments = await ports.store.payments.ofEntries(accountId, data)
   return {
     data: data.map((entry) =>

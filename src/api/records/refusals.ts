@@ -1,6 +1,6 @@
 import { ERROR_TYPES } from '../../base/errors.ts'
 import { given } from '../../base/objects.ts'
-import { choiceParameter, textParameter, timeParameter } from '../../base/query-parameters.ts'
+import { choiceParameter, textParameter, TIME_RANGE, timeRange } from '../../base/query-parameters.ts'
 import {
   list,
   map,
@@ -23,8 +23,7 @@ export const REFUSAL_FILTERS = {
   key: optional(text()),
   error_type: optional(ErrorName),
   request_id: optional(text('Exactly. Of a minute the first twenty ids are kept, and the newest.')),
-  from: optional(time()),
-  to: optional(time('Not included.')),
+  ...TIME_RANGE,
 }
 
 export const Refusal = object(
@@ -54,13 +53,14 @@ export const RefusalSums = list(
 export type RefusalSums = Static<typeof RefusalSums>
 
 export function readRefusalFilter(query: URLSearchParams): RefusalFilter {
-  return given({
-    keyId: textParameter(query, 'key'),
-    cause: choiceParameter(query, 'error_type', ErrorName),
-    requestId: textParameter(query, 'request_id'),
-    fromMs: timeParameter(query, 'from'),
-    toMs: timeParameter(query, 'to'),
-  })
+  return {
+    ...given({
+      keyId: textParameter(query, 'key'),
+      cause: choiceParameter(query, 'error_type', ErrorName),
+      requestId: textParameter(query, 'request_id'),
+    }),
+    ...timeRange(query),
+  }
 }
 
 export function refusalView(record: RefusalRecord): Refusal {

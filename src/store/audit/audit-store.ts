@@ -1,5 +1,5 @@
 import { brokenHeads, brokenRows, brokenStatements, brokenChains } from './seals.ts'
-import { WRONG_MARKS } from '../ledger/entry-store.ts'
+import { WRONG_MARKS } from '../ledger/entry-marks.ts'
 import { chargeableRows, replayPeriod, type Replay, type ReplayReport } from './replay.ts'
 import type { BookSeal } from './book-seal.ts'
 import type { Database, Sql, SqlValue } from '../database.ts'

@@ -3,11 +3,11 @@ import { noticeOfEvent, RATES_HELD } from '../../ledger/notice.ts'
 import { CLEAR_SUBJECT, INSERT_NOTICE, noticeValues } from '../notices/notice-store.ts'
 import { likePrefix } from '../accounts/account-store.ts'
 import { sealedSelect, type BookSeal } from '../audit/book-seal.ts'
-import { text, type Database } from '../database.ts'
+import { integer, text, type Database } from '../database.ts'
 import { lockTable } from '../dialect.ts'
 import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 import { chainHash } from '../../ledger/hash-chain.ts'
-import { conditionsOf, readPage, type Order, type Page, type PageRange } from '../page.ts'
+import { conditionsOf, firstSince, readPage, type Order, type Page, type PageRange, type TimeRange } from '../page.ts'
 
 const FIELDS = {
   id: column.integer('id'),
@@ -28,12 +28,10 @@ export type EventRecord = RecordOf<typeof EVENTS>
 export type NewEvent = Omit<EventRecord, 'id' | 'action'> & { readonly action: EventAction }
 
 /** `action` matches as a prefix. */
-export interface EventFilter {
+export interface EventFilter extends TimeRange {
   readonly actor?: string
   readonly action?: string
   readonly object?: string
-  readonly fromMs?: number
-  readonly toMs?: number
 }
 
 export function eventHash(previous: string, event: Omit<EventRecord, 'id'>): string {
@@ -93,10 +91,30 @@ export class EventStore {
   }
 
   /** The newest first, or the oldest. */
-  list(range: PageRange, filter: EventFilter = {}, order: Order<'at'> = '-at'): Promise<Page<EventRecord>> {
+  async list(range: PageRange, filter: EventFilter = {}, order: Order<'at'> = '-at'): Promise<Page<EventRecord>> {
     const id = { sql: 'id', is: 'number' } as const
+    const { actor, action, object } = filter
     // Ids are assigned in the order of time.
-    return readPage(this.#database, { rows: EVENTS, ...conditions(filter), order, columns: { at: id }, id }, range)
+    const [first, below] = [await this.#firstSince(filter.fromMs), await this.#firstSince(filter.toMs)]
+    const found = conditionsOf([
+      ['id >= ?', first],
+      ['id < ?', below],
+      ['actor = ?', actor],
+      [String.raw`action LIKE ? ESCAPE '\'`, action === undefined ? undefined : likePrefix(action)],
+      ['object = ?', object],
+    ])
+    return readPage(this.#database, { rows: EVENTS, ...found, order, columns: { at: id }, id }, range)
+  }
+
+  /** The id of the first event of the time or later. */
+  async #firstSince(atMs: number | undefined): Promise<bigint | undefined> {
+    if (atMs === undefined) return undefined
+    const [newest] = await this.#database.all('SELECT id FROM event ORDER BY id DESC LIMIT 1')
+    const timeOf = async (id: number): Promise<number | null> => {
+      const found = await EVENTS.one(this.#database, 'WHERE id >= ? ORDER BY id LIMIT 1', [BigInt(id)])
+      return found?.atMs ?? null
+    }
+    return BigInt(await firstSince(atMs, 1, newest === undefined ? 1 : integer(newest, 'id') + 1, timeOf))
   }
 
   /** The newest event with one of these actions. */
@@ -108,14 +126,4 @@ export class EventStore {
     }
     return newest
   }
-}
-
-function conditions({ actor, action, object, fromMs, toMs }: EventFilter): ReturnType<typeof conditionsOf> {
-  return conditionsOf([
-    ['actor = ?', actor],
-    [String.raw`action LIKE ? ESCAPE '\'`, action === undefined ? undefined : likePrefix(action)],
-    ['object = ?', object],
-    ['at >= ?', fromMs === undefined ? undefined : BigInt(fromMs)],
-    ['at < ?', toMs === undefined ? undefined : BigInt(toMs)],
-  ])
 }

@@ -1,7 +1,6 @@
 import type { Micro } from '../../base/money.ts'
 import { fieldError } from '../../base/refusals.ts'
 import { entryHash } from '../../ledger/hash-chain.ts'
-import { StoreUnavailableError } from '../../ledger/ledger-store.ts'
 import { type BookSeal, sealedSelect } from '../audit/book-seal.ts'
 import {
   type Database,
@@ -16,7 +15,8 @@ import {
 } from '../database.ts'
 import { ROW_LOCK } from '../dialect.ts'
 import { tellBalance } from '../notices/notice-store.ts'
-import { type Page, type PageRange, refuseDepth } from '../page.ts'
+import { type Page, type PageRange, refuseDepth, type TimeRange } from '../page.ts'
+import { type EntryMark, EntryMarks, type LedgerSpan, MARK_ROWS, OWN_KINDS } from './entry-marks.ts'
 
 export type EntryKind = 'topup' | 'refund' | 'adjustment' | 'charge' | 'shortfall' | 'insured'
 
@@ -45,6 +45,11 @@ export interface LedgerEntry extends EntryRecord {
 
 /** `money` = all kinds except charges. */
 export type EntryFilter = OwnEntryKind | 'money'
+
+/** Which entries of a ledger; `toMs` is not included. */
+export interface LedgerFilter extends TimeRange {
+  readonly kind?: EntryFilter
+}
 
 export interface NewEntry {
   readonly accountId: string
@@ -121,19 +126,27 @@ export class EntryStore {
   }
 
   /** The newest first, each with the balance after it. A page far down costs as little as the first one. */
-  async list(accountId: string, range: PageRange, kind: EntryFilter | null = null): Promise<Page<LedgerEntry>> {
-    if (kind !== null) return this.#filtered(accountId, range, kind)
-    const { limit, offset, cursor = null } = range
-    const ledger = await this.#marks.ledger(accountId)
-    const { total } = ledger
-    const newest = (cursor === null ? total : Math.min(total, numberOf(cursor))) - offset
-    if (newest < 1) return { data: [], total }
+  async list(accountId: string, range: PageRange, filter: LedgerFilter = {}): Promise<Page<LedgerEntry>> {
+    const span = await this.#marks.span(accountId, filter)
+    return filter.kind === undefined
+      ? this.#numbered(accountId, range, span)
+      : this.#filtered(accountId, range, filter.kind, span)
+  }
+
+  async #numbered(
+    accountId: string,
+    { limit, offset, cursor = null }: PageRange,
+    { after, upTo, marked }: LedgerSpan,
+  ): Promise<Page<LedgerEntry>> {
+    const total = upTo.rows - after.rows
+    const newest = (cursor === null ? upTo.rows : Math.min(upTo.rows, numberOf(cursor))) - offset
+    if (newest <= after.rows) return { data: [], total }
     // Entries by their numbers in the account's ledger, from `oldest` to `newest`, found from the mark before them.
-    const oldest = Math.max(1, newest - limit + 1)
-    const from = await this.#marks.at(accountId, Math.min(ledger.newest.nth, Math.floor((oldest - 1) / MARK_ROWS)))
+    const oldest = Math.max(after.rows + 1, newest - limit + 1)
+    const from = await this.#marks.at(accountId, Math.min(marked, Math.floor((oldest - 1) / MARK_ROWS)))
     const rows = await this.#database.all(
       `${SELECT} WHERE account_id = ? AND ${OWN_KINDS} AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
-      [accountId, from.lastId, ledger.lastId, BigInt(newest - from.nth * MARK_ROWS)],
+      [accountId, from.lastId, upTo.lastId, BigInt(newest - from.rows)],
     )
     let balanceMicro = from.balanceMicro
     const data = rows.map((row) => {
@@ -142,9 +155,9 @@ export class EntryStore {
       return { ...entry, balanceMicro }
     })
     return {
-      data: data.slice(oldest - 1 - from.nth * MARK_ROWS).toReversed(),
+      data: data.slice(oldest - 1 - from.rows).toReversed(),
       total,
-      ...(oldest > 1 ? { next: String(oldest - 1) } : {}),
+      ...(oldest > after.rows + 1 ? { next: String(oldest - 1) } : {}),
     }
   }
 
@@ -158,26 +171,24 @@ export class EntryStore {
     accountId: string,
     { limit, offset, cursor = null, uncounted = false }: PageRange,
     kind: EntryFilter,
+    { after, upTo }: LedgerSpan,
   ): Promise<Page<LedgerEntry>> {
     refuseDepth(offset)
-    const total = uncounted ? 0 : await this.#count(accountId, kind)
-    const place = cursor === null ? null : placeOf(cursor)
-    const condition = place === null ? conditionOf(kind) : `${conditionOf(kind)} AND id < ?`
+    const count = (of: EntryFilter): Promise<number> => this.#count(accountId, of, after, upTo)
+    // Charges are all entries but the few others.
+    const total = uncounted
+      ? 0
+      : kind === 'charge'
+        ? upTo.rows - after.rows - (await count('money'))
+        : await count(kind)
+    const top = cursor === null ? { id: Number(upTo.lastId) + 1, balanceMicro: upTo.balanceMicro } : placeOf(cursor)
+    const condition = conditionOf(kind)
     const rows = await this.#database.all(
-      `SELECT ${COLUMNS}, (SELECT available + held FROM account WHERE id = ?) AS balance_now, (SELECT MAX(id) FROM entry WHERE account_id = ?) AS newest
-        FROM entry WHERE account_id = ? AND ${condition} ORDER BY id DESC LIMIT ?`,
-      [
-        accountId,
-        accountId,
-        accountId,
-        ...valuesOf(kind),
-        ...(place === null ? [] : [BigInt(place.id)]),
-        BigInt(offset + limit),
-      ],
+      `${SELECT} WHERE account_id = ? AND ${condition} AND id > ? AND id < ? ORDER BY id DESC LIMIT ?`,
+      [accountId, ...valuesOf(kind), after.lastId, BigInt(top.id), BigInt(offset + limit)],
     )
-    const [first, last] = [rows[0], rows.at(-1)]
-    if (first === undefined || last === undefined) return { data: [], total }
-    const top = place ?? { id: integer(first, 'newest') + 1, balanceMicro: big(first, 'balance_now') }
+    const last = rows.at(-1)
+    if (last === undefined) return { data: [], total }
     const entries = rows.map(readEntry)
     const data =
       top.balanceMicro === null
@@ -190,13 +201,11 @@ export class EntryStore {
     }
   }
 
-  /** Charges are all entries but the few others. */
-  async #count(accountId: string, kind: EntryFilter): Promise<number> {
-    if (kind === 'charge') return (await this.#marks.ledger(accountId)).total - (await this.#count(accountId, 'money'))
+  async #count(accountId: string, kind: EntryFilter, after: EntryMark, upTo: EntryMark): Promise<number> {
     const condition = conditionOf(kind)
     const [row = {}] = await this.#database.all(
-      `SELECT COUNT(*) AS rows FROM entry WHERE account_id = ? AND ${condition}`,
-      [accountId, ...valuesOf(kind)],
+      `SELECT COUNT(*) AS rows FROM entry WHERE account_id = ? AND ${condition} AND id > ? AND id <= ?`,
+      [accountId, ...valuesOf(kind), after.lastId, upTo.lastId],
     )
     return integer(row, 'rows')
   }
@@ -364,133 +373,4 @@ async function insert(
   const [row] = await sql.all(`${SELECT} WHERE kind = ? AND ref = ?`, [entry.kind, entry.reference])
   if (row === undefined) throw new Error(`Entry ${entry.kind} ${entry.reference} was not found after it was posted.`)
   return readEntry(row)
-}
-
-/** The number of entries of an account between two of its marks. */
-const MARK_ROWS = 256
-/** The number of marks made in one step, which reads their entries: some milliseconds. */
-const STEP_MARKS = 32
-const STEP_ROWS = STEP_MARKS * MARK_ROWS
-/** The most entries after the newest mark that a page may count. */
-const TAIL_ROWS = 4 * MARK_ROWS
-
-/** The kinds of an account's own entries. Insured entries explain the operator's loss, not money of the account. */
-const OWN_KINDS = `kind IN ('topup', 'refund', 'adjustment', 'charge')`
-
-/** A position in an account's ledger. */
-export interface EntryMark {
-  /** The position, counted from the oldest entry in steps of `MARK_ROWS`. */
-  readonly nth: number
-  /** The newest entry before the mark. */
-  readonly lastId: bigint
-  /** The balance of the account after that entry. */
-  readonly balanceMicro: Micro
-}
-
-export interface MarkedLedger {
-  readonly newest: EntryMark
-  readonly total: number
-  /** The newest entry that was counted. */
-  readonly lastId: bigint
-}
-
-const START: EntryMark = { nth: 0, lastId: 0n, balanceMicro: 0n }
-
-const INSERT = `INSERT INTO entry_mark (account_id, nth, last_id, balance)
-  SELECT account_id, ? + place / ${MARK_ROWS}, id, ? + balance FROM (
-    SELECT account_id, id, ROW_NUMBER() OVER (ORDER BY id) AS place, CAST(SUM(change) OVER (ORDER BY id) AS BIGINT) AS balance FROM (
-      SELECT account_id, id, CASE WHEN debit = 'account:' || account_id THEN -amount ELSE amount END AS change
-      FROM entry WHERE account_id = ? AND ${OWN_KINDS} AND id > ? ORDER BY id LIMIT ${STEP_ROWS}) AS following) AS counted
-  WHERE place % ${MARK_ROWS} = 0 ON CONFLICT DO NOTHING`
-
-/** Finds marks that do not agree with the entries since the mark before. */
-export const WRONG_MARKS = `SELECT 'ledger of ' || m.account_id || ': mark ' || m.nth || ' is not what its entries add up to' AS what
-  FROM entry_mark m LEFT JOIN entry_mark b ON b.account_id = m.account_id AND b.nth = m.nth - 1
-  WHERE (m.nth > 1 AND b.nth IS NULL)
-    OR ${MARK_ROWS} <> (SELECT COUNT(*) FROM entry e WHERE e.account_id = m.account_id AND e.id > COALESCE(b.last_id, 0) AND e.id <= m.last_id AND e.${OWN_KINDS})
-    OR m.balance - COALESCE(b.balance, 0) <> (SELECT COALESCE(SUM(CASE WHEN e.debit = 'account:' || e.account_id THEN -e.amount ELSE e.amount END), 0) FROM entry e
-      WHERE e.account_id = m.account_id AND e.id > COALESCE(b.last_id, 0) AND e.id <= m.last_id AND e.${OWN_KINDS})`
-
-/** The marks of ledgers. From the mark before it, any page of a ledger is found by its number, with its balances. */
-class EntryMarks {
-  readonly #database: Database
-
-  constructor(database: Database) {
-    this.#database = database
-  }
-
-  /** Counts the entries from the newest mark on; missing marks are made first. */
-  async ledger(accountId: string): Promise<MarkedLedger> {
-    for (let before = -1; ;) {
-      const newest = await this.#newest(accountId)
-      // Marks cannot be written, so all entries are counted this time.
-      const scan = newest.nth === before ? '' : ` LIMIT ${TAIL_ROWS + 1}`
-      const [tail = {}] = await this.#database.all(
-        `SELECT COUNT(*) AS rows, COALESCE(MAX(id), 0) AS last FROM (SELECT id FROM entry WHERE account_id = ? AND ${OWN_KINDS} AND id > ? ORDER BY id${scan}) AS tail`,
-        [accountId, newest.lastId],
-      )
-      const rows = integer(tail, 'rows')
-      if (rows <= TAIL_ROWS || scan === '')
-        return {
-          newest,
-          total: newest.nth * MARK_ROWS + rows,
-          lastId: rows === 0 ? newest.lastId : big(tail, 'last'),
-        }
-      before = newest.nth
-      await this.#tryToExtend(accountId)
-    }
-  }
-
-  async at(accountId: string, nth: number): Promise<EntryMark> {
-    if (nth === 0) return START
-    const [row] = await this.#database.all(
-      `SELECT nth, last_id, balance FROM entry_mark WHERE account_id = ? AND nth = ?`,
-      [accountId, BigInt(nth)],
-    )
-    if (row === undefined) throw new Error(`The ledger of ${accountId} has no mark ${nth}.`)
-    return { nth: integer(row, 'nth'), lastId: big(row, 'last_id'), balanceMicro: big(row, 'balance') }
-  }
-
-  /**
-   * Makes a bounded number of missing marks in long ledgers, in accounts whose ids come after `after`; returns the id
-   * from which to continue, or null if all are made.
-   */
-  async fill(after: string): Promise<string | null> {
-    // An account with few requests has few entries, except for those that people book.
-    const [first] = await this.#database.all(
-      `SELECT a.id AS id FROM account a WHERE a.id > ? AND a.log_rows >= COALESCE((SELECT MAX(nth) FROM entry_mark m WHERE m.account_id = a.id), 0) * ${MARK_ROWS} + ${TAIL_ROWS} ORDER BY a.id LIMIT 1`,
-      [after],
-    )
-    if (first === undefined) return null
-    const accountId = text(first, 'id')
-    return (await this.#extend(accountId)) ? after : accountId
-  }
-
-  async #newest(accountId: string): Promise<EntryMark> {
-    const [row] = await this.#database.all(
-      'SELECT nth, last_id, balance FROM entry_mark WHERE account_id = ? ORDER BY nth DESC LIMIT 1',
-      [accountId],
-    )
-    return row === undefined
-      ? START
-      : { nth: integer(row, 'nth'), lastId: big(row, 'last_id'), balanceMicro: big(row, 'balance') }
-  }
-
-  /** Makes marks; returns whether there may be more to make. Two nodes that do it at once make the same marks. */
-  async #extend(accountId: string): Promise<boolean> {
-    const { nth, lastId, balanceMicro } = await this.#newest(accountId)
-    const made = await this.#database.transaction(
-      (sql) => sql.run(INSERT, [BigInt(nth), balanceMicro, accountId, lastId]),
-      { purpose: 'note' },
-    )
-    return made === STEP_MARKS
-  }
-
-  async #tryToExtend(accountId: string): Promise<void> {
-    try {
-      await this.#extend(accountId)
-    } catch (thrown) {
-      if (!(thrown instanceof StoreUnavailableError)) throw thrown
-    }
-  }
 }

@@ -5,7 +5,7 @@ import { type LogFilter, type LogFilterName, type LogFilterValues, matchesLogFil
 import { likeLiteral } from '../accounts/account-store.ts'
 import { type Database, type Row, type SqlValue, big, integer } from '../database.ts'
 import { type Dialect, indexHint, uncommon } from '../dialect.ts'
-import type { Page, PageRange } from '../page.ts'
+import { firstSince, type Page, type PageRange, type TimeRange } from '../page.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 
 export interface GenerationFilter extends LogFilter, PageRange {}
@@ -224,29 +224,20 @@ function belowCursor(range: Range, cursor: string | null | undefined): Range {
   return { ...range, below: Math.min(range.below, Number(number)) }
 }
 
-/**
- * Numbers grow with time, so a few look-ups find the start of a time. Late rows from the journal are among younger
- * rows.
- */
+/** `at` finds the row of a number, or the next one. */
 async function narrowed(
   from: number,
   below: number,
-  filter: Pick<LogFilter, 'fromMs' | 'toMs'>,
+  { fromMs, toMs }: TimeRange,
   at: (number: number) => Promise<readonly Row[]>,
 ): Promise<Pick<Range, 'from' | 'below'>> {
-  const firstAt = async (atMs: number): Promise<number> => {
-    let [low, high] = [from, below]
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2)
-      const [row] = await at(middle)
-      if (row !== undefined && integer(row, 'ended_at') < atMs) low = middle + 1
-      else high = middle
-    }
-    return low
+  const timeOf = async (number: number): Promise<number | null> => {
+    const [row] = await at(number)
+    return row === undefined ? null : integer(row, 'ended_at')
   }
   return {
-    from: filter.fromMs === undefined ? from : await firstAt(filter.fromMs),
-    below: filter.toMs === undefined ? below : await firstAt(filter.toMs),
+    from: fromMs === undefined ? from : await firstSince(fromMs, from, below, timeOf),
+    below: toMs === undefined ? below : await firstSince(toMs, from, below, timeOf),
   }
 }
 

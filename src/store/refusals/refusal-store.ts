@@ -3,7 +3,7 @@ import type { ErrorType } from '../../base/errors.ts'
 import { DAY_MS } from '../../base/time.ts'
 import { integer, text, type Database, type SqlValue } from '../database.ts'
 import { jsonField, listedIds, listedRows } from '../dialect.ts'
-import { conditionsOf, readPage, type Page, type PageRange } from '../page.ts'
+import { conditionsOf, readPage, type Page, type PageRange, type TimeRange } from '../page.ts'
 import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 
 const REFUSALS = new Rows('refusal', {
@@ -33,13 +33,11 @@ export type RefusalRecord = RecordOf<typeof REFUSALS>
 /** With the ids of the requests before the newest, as far as they are kept. */
 export type NewRefusal = Omit<RefusalRecord, 'id'> & { readonly earlierIds?: readonly string[] }
 
-export interface RefusalFilter {
+export interface RefusalFilter extends TimeRange {
   readonly accountId?: string
   readonly keyId?: string
   readonly cause?: string
   readonly requestId?: string
-  readonly fromMs?: number
-  readonly toMs?: number
 }
 
 /** All refusals of one cause: of a key of the account, or of an account where all accounts are read. */

@@ -33,6 +33,7 @@ export function Ledger({ account }: { readonly account?: string }) {
         read={(isOwn ? 'GET /cabinet/v1/ledger' : 'GET /admin/v1/accounts/:id/ledger') as 'GET /cabinet/v1/ledger'}
         params={isOwn ? {} : { id: account }}
         query={({ kind: wish }) => ({ kind: KINDS.filter((known) => known !== 'all').find((known) => known === wish) })}
+        days
         deep={kind === 'all'}
         height={420}
         name={isOwn ? 'ledger' : 'account-ledger'}

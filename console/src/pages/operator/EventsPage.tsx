@@ -29,6 +29,7 @@ export function EventsPage() {
           },
           { name: 'object', label: t('events.object') },
         ]}
+        days
         height={480}
         name="events"
         label={t('nav.events')}

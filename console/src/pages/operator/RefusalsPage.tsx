@@ -19,6 +19,7 @@ export function RefusalsPage() {
           { name: 'error_type', label: t('refused.why'), data: errorNames(), open: true },
           { name: 'request_id', label: t('refused.request') },
         ]}
+        days
         name="refusals"
         label={t('refused.title')}
         empty={{ picture: 'calm', title: t('refused.none'), text: t('refused.none_text') }}

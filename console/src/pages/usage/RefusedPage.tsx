@@ -15,6 +15,7 @@ export function RefusedPage() {
           { name: 'error_type', label: t('refused.why'), data: errorNames(), open: true },
           { name: 'request_id', label: t('refused.request') },
         ]}
+        days
         name="refused"
         label={t('refused.title')}
         empty={{ picture: 'calm', title: t('refused.none'), text: t('refused.none_text') }}
