@@ -45,7 +45,7 @@
       else ahead(file, 'modulepreload')
     })
   // The balance above every page of somebody who has signed in here before.
-  if (stored('tollgate-entered') === 'yes') ahead('/cabinet/v1/summary', 'preload', 'fetch')
+  if ((stored('tollgate-entered') || 'no') !== 'no') ahead('/cabinet/v1/summary', 'preload', 'fetch')
 
   // A file that is missing, because the line broke or a new release has other names, is said in the page.
   function fail() {

@@ -5,6 +5,7 @@ import './style/layout.css'
 import './style/boot.css'
 import { MantineProvider } from '@mantine/core'
 import { ModalsProvider } from '@mantine/modals'
+import { keepFocus } from './shell/kept-focus.ts'
 import { Toasts } from './shell/Toasts.tsx'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
@@ -23,6 +24,7 @@ async function start(): Promise<void> {
   ])
   const root = document.getElementById('root')
   if (root === null) return
+  keepFocus()
   createRoot(root).render(
     <StrictMode>
       <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>

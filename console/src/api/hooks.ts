@@ -8,6 +8,7 @@ import {
   useQueryClient,
   type UseQueryResult,
 } from '@tanstack/react-query'
+import { useRef } from 'react'
 import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
 import { confirm, type Question } from '../parts/Dialog.tsx'
 import { tellDone, tellFailure } from '../parts/Loaded.tsx'
@@ -41,6 +42,10 @@ export function startSession(client: QueryClient, state: SessionState): void {
 /** The user was changed: what the session has about them is out of date. */
 export function setProfile(client: QueryClient, profile: NonNullable<SessionState['profile']>): void {
   client.setQueryData<SessionState>(queryKey('GET /cabinet/v1/session'), (state) => state && { ...state, profile })
+}
+
+function renewSession(client: QueryClient): void {
+  void client.invalidateQueries({ queryKey: queryKey('GET /cabinet/v1/session').slice(0, 1) })
 }
 
 export interface ReadOptions {
@@ -81,8 +86,7 @@ export function readOptions<E extends ReadEndpoint>(
       try {
         return await call(endpoint, input, signal)
       } catch (thrown) {
-        if (thrown instanceof ApiFailure && thrown.status === 401)
-          void client.invalidateQueries({ queryKey: ['GET /cabinet/v1/session'] })
+        if (thrown instanceof ApiFailure && thrown.status === 401) renewSession(client)
         throw thrown
       }
     },
@@ -152,6 +156,7 @@ export function useAct<E extends ActEndpoint>(endpoint: E, options: ActOptions<A
 export function useSend<E extends ActEndpoint>(endpoint: E, options: ActOptions<Answer<E>, Input<E>> = {}): Sent<E> {
   const client = useQueryClient()
   const { said } = options
+  const running = useRef(new Set<string>())
   const act = useMutation<Answer<E>, Error, Input<E>>({
     mutationFn: (input) => proven(endpoint, input),
     onSuccess: async (answer, input) => {
@@ -161,12 +166,24 @@ export function useSend<E extends ActEndpoint>(endpoint: E, options: ActOptions<
         tellDone(typeof said === 'string' ? said : said(input), back === null ? null : () => act.mutate(back))
       options.done?.(answer)
     },
+    onSettled: (_answer, _failure, input) => void running.current.delete(JSON.stringify(input)),
     onError: (failure) => {
+      // Another tab has signed out, or the session is over.
+      if (failure instanceof ApiFailure && failure.errorType === 'unauthorized') renewSession(client)
       // A user who closed the dialog for the proof knows why nothing was done.
       if (options.quiet !== true && !needsProof(failure)) tellFailure(failure)
     },
   })
-  return act
+  return {
+    ...act,
+    // On a slow line a second click means the first.
+    mutate: (...input) => {
+      const key = JSON.stringify(input[0])
+      if (running.current.has(key)) return
+      running.current.add(key)
+      act.mutate(...input)
+    },
+  }
 }
 
 /** Makes the session act for another account. The page is loaded anew, so that nothing of the last one stays in memory. */

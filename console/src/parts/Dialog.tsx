@@ -184,6 +184,8 @@ const FOCUSED = { 'data-autofocus': true }
 
 /** Asks before something that cannot be taken back. */
 export function confirm({ name, title, text, act, keep, harmful = true, onConfirm, onClose }: Question): void {
+  // A double click is one answer.
+  let isAnswered = false
   modals.openConfirmModal({
     ...dialogName(name),
     title,
@@ -192,7 +194,10 @@ export function confirm({ name, title, text, act, keep, harmful = true, onConfir
     // Enter must not do harm.
     confirmProps: harmful ? { color: 'red.8' } : FOCUSED,
     cancelProps: harmful ? FOCUSED : {},
-    onConfirm,
+    onConfirm: () => {
+      if (!isAnswered) onConfirm()
+      isAnswered = true
+    },
     onClose: () => {
       take()
       onClose?.()

@@ -1,6 +1,6 @@
 import { type ButtonProps, Group, Stack } from '@mantine/core'
 import { type FormErrors, type GetInputPropsReturnType, useForm } from '@mantine/form'
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { ownValue } from '../../../src/base/own-value.ts'
 import { type ActEndpoint, type Answer, given, type Input } from '../api/endpoint.ts'
 import { type ActOptions, useSend } from '../api/hooks.ts'
@@ -89,14 +89,51 @@ export function useCall<E extends ActEndpoint, Values extends object>(
   endpoint: E,
   { first, check, names, input, done, ask = (_values, go) => go(), ...options }: CallOptions<E, Values>,
 ): Fields<Values> & { readonly answer: Answer<E> | undefined } {
-  const call = useSend(endpoint, { ...options, quiet: true, done: (answer) => done?.(answer, fields.reset) })
+  const before = useRef(input(first))
+  const sent = useRef(before.current)
+  const call = useSend(endpoint, {
+    ...options,
+    quiet: true,
+    done: (answer) => {
+      before.current = sent.current
+      done?.(answer, fields.reset)
+    },
+  })
   const fields = useFields<Values>({
     first,
     ...given({ check, names }),
     calls: [call],
-    send: (values) => ask(values, () => call.mutate(input(values))),
+    send: (values) =>
+      ask(values, () => {
+        sent.current = input(values)
+        call.mutate(endpoint.startsWith('PATCH ') ? changedInput<E>(before.current, sent.current) : sent.current)
+      }),
   })
   return { ...fields, answer: call.data }
+}
+
+/**
+ * The fields of a change that differ from what a form began with: another tab or person may have changed the others
+ * meanwhile. A limit and its period are one.
+ */
+export function changedFields<Change extends object>(before: Change, after: Change): Change {
+  const then = new Map<string, unknown>(Object.entries(before))
+  const all = Object.entries(after)
+  if (all.length < 2) return after
+  const names = all
+    .filter(([name, value]) => JSON.stringify(then.get(name)) !== JSON.stringify(value))
+    .map(([name]) => name)
+  if (LIMIT_FIELDS.some((name) => names.includes(name))) names.push(...LIMIT_FIELDS)
+  // Fields of a change may be left out.
+  return Object.fromEntries(all.filter(([name]) => names.includes(name))) as Change
+}
+
+const LIMIT_FIELDS: readonly string[] = ['limit', 'limit_reset']
+
+function changedInput<E extends ActEndpoint>(before: Input<E>, after: Input<E>): Input<E> {
+  // The body of a PATCH is a change.
+  const [was, is] = [before, after] as readonly [{ readonly body: object }, { readonly body: object }]
+  return { ...is, body: changedFields(was.body, is.body) } as Input<E>
 }
 
 export interface FormProps {

@@ -12,6 +12,7 @@ import { SessionContext, useSession } from '../session.tsx'
 import { Brand, Preferences, ServiceLinks, Shell } from './Shell.tsx'
 import css from './shell.module.css'
 
+const ENTERED = 'tollgate-entered'
 const ENTRY_PATHS: readonly string[] = ['/sign-in', '/sign-up', '/forgot-password', '/setup', '/join']
 
 /** Shows the entry pages before sign-in, and the console after it. */
@@ -42,7 +43,7 @@ function Entered({ state }: { readonly state: SessionState }) {
   // While the next page loads, the address is already that of the next page and the outlet still shows the old one.
   const shown = useMatches({ select: (matches) => matches.at(-1)?.fullPath ?? '' })
   useWishes(state)
-  useEntered(state.profile !== null)
+  useEntered(state.profile)
   useAccent(state.service.brand.accent)
   if (wished === '/status' && state.service.status_page)
     return <OpenFrame look="open">{shown === '/status' && <Outlet />}</OpenFrame>
@@ -94,15 +95,24 @@ function useAccent(accent: string): void {
   }, [accent])
 }
 
-/** Stores for `boot.js` whether a user is signed in in this browser, so that it can request the balance early. */
-function useEntered(isEntered: boolean): void {
+/**
+ * Stores who is signed in in this browser, and for which account: for `boot.js`, so that it can request the balance
+ * early, and for the other tabs. A tab that shows somebody else would act for them, so it is loaded anew.
+ */
+function useEntered(profile: SessionState['profile']): void {
+  const who = profile === null ? 'no' : `${profile.user_id} ${profile.account_id}`
   useEffect(() => {
     try {
-      localStorage.setItem('tollgate-entered', isEntered ? 'yes' : 'no')
+      localStorage.setItem(ENTERED, who)
     } catch {
       // Without storage the balance is requested a little later.
     }
-  }, [isEntered])
+    const hear = ({ key, newValue }: StorageEvent): void => {
+      if (key === ENTERED && newValue !== null && newValue !== who) window.location.reload()
+    }
+    window.addEventListener('storage', hear)
+    return () => window.removeEventListener('storage', hear)
+  }, [who])
 }
 
 /** The frame of the pages for anybody. */

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import type { Key, KeyBody, NewKey } from '../../../../src/api/cabinet/key-contract.ts'
 import { useAct, useRead } from '../../api/hooks.ts'
 import { DayField } from '../../parts/DayField.tsx'
-import { type Fields, Form, useFields } from '../../parts/Form.tsx'
+import { changedFields, type Fields, Form, useFields } from '../../parts/Form.tsx'
 import { NumberField } from '../../parts/NumberField.tsx'
 import {
   ModelsField,
@@ -56,8 +56,9 @@ export function KeyForm({ edited, account, done }: KeyFormProps) {
   const { renews, ofAll, ...routes } = keyRoutes(account)
   const create = useAct(routes.create, { quiet: true, renews, done })
   const change = useAct(routes.change, { quiet: true, renews, done, said: t('common.saved') })
+  const [first] = useState(() => valuesOf(edited, zone, most !== null))
   const form = useFields<Values>({
-    first: valuesOf(edited, zone, most !== null),
+    first,
     check: {
       name: (name: string) => (name.trim() === '' ? t('common.required') : null),
       limit: (limit, { kind }) => (kind !== 'none' && limit === '' ? t('common.required') : null),
@@ -66,7 +67,7 @@ export function KeyForm({ edited, account, done }: KeyFormProps) {
     send: (values) => {
       const body = bodyOf(values, zone)
       if (edited === null) create.mutate({ ...ofAll, body })
-      else change.mutate({ params: { id: edited.id }, body })
+      else change.mutate({ params: { id: edited.id }, body: changedFields(bodyOf(first, zone), body) })
     },
   })
   return (
