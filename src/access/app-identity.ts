@@ -28,6 +28,30 @@ export function appIdentity(headers: IncomingHttpHeaders, path = ''): AppIdentit
   return { appUrl: url === undefined ? null : origin(url), appTitle: title === undefined ? null : readable(title) }
 }
 
+const END_USER_LENGTH_MAX = 128
+/** Claude Code names its user, the account and the session in one word: a session is no user. */
+const CLAUDE_SESSION = '_session_'
+
+/**
+ * The client's own user that a body names, for statistics and the log only (wire.md D-11.1); null = none. It is read
+ * before names get the form that providers see.
+ */
+export function endUserOf(body: unknown): string | null {
+  if (typeof body !== 'object' || body === null) return null
+  // Any object can be read by name.
+  const { user, safety_identifier: safety, metadata } = body as Readonly<Record<string, unknown>>
+  const named = [user, safety, userIdOf(metadata)].find((name) => typeof name === 'string' && name !== '')
+  if (typeof named !== 'string') return null
+  const session = named.startsWith('user_') ? named.indexOf(CLAUDE_SESSION) : -1
+  const short = (session === -1 ? named : named.slice(0, session)).slice(0, END_USER_LENGTH_MAX)
+  const clean = short.replace(CONTROLS, '').toWellFormed().trim()
+  return clean === '' ? null : clean
+}
+
+function userIdOf(metadata: unknown): unknown {
+  return typeof metadata === 'object' && metadata !== null && 'user_id' in metadata ? metadata.user_id : null
+}
+
 function first(value: string | string[] | undefined): string | undefined {
   const text = Array.isArray(value) ? value[0] : value
   return text === '' ? undefined : text

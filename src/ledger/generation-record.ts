@@ -60,10 +60,7 @@ export interface FailedAttemptNote {
   readonly told?: true
 }
 
-/**
- * Longer than any name that a provider gives. Names are stored for years, and a hostile provider could send one as long
- * as an answer.
- */
+/** Longer than any provider's name: names are stored for years, and a hostile one could be as long as an answer. */
 const NAME_CHARS_MAX = 256
 
 /** A provider's name for something, cut to a bound and without characters that databases refuse in text. */
@@ -367,6 +364,18 @@ export const LOG_FIELDS = {
       place: 5,
       fact: { label: { en: 'Session', ru: 'Сессия' }, style: 'plain' },
     },
+  }),
+  endUser: field(text("The client's own user, as the request named it; null = it named none."), {
+    by: 'request',
+    api: { name: 'end_user', place: 22 },
+    shown: {
+      name: 'end_user',
+      in: 'log',
+      place: 24,
+      csv: true,
+      fact: { label: { en: 'End user', ru: 'Конечный пользователь' }, style: 'plain' },
+    },
+    optional: true,
   }),
   costMicro: field(rub(), {
     by: 'ledger',

@@ -62,6 +62,8 @@ export interface JobDetails {
   readonly appUrl: string | null
   readonly appTitle: string | null
   readonly sessionId: string | null
+  /** The client's own user; absent = it named none. */
+  readonly endUser?: string
   /** The markup of the account or its group, included in the candidates' costs; absent = none. */
   readonly markup?: string
 }

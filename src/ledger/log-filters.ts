@@ -83,6 +83,14 @@ export const LOG_FILTERS = {
       fits: ({ appUrl, appTitle }, app) => (appUrl ?? appTitle ?? '') === app,
     },
   ),
+  endUser: filter(
+    { api: 'end_user', operator: 'end_user', console: 'end_user' },
+    {
+      schema: text("The client's own user, exactly as the log has it."),
+      read: textParameter,
+      fits: ({ endUser }, user) => endUser === user,
+    },
+  ),
   fromMs: filter(
     { api: 'from', operator: 'from', console: 'from' },
     { schema: time(), read: timeParameter, fits: ({ endedAtMs }, fromMs) => endedAtMs >= fromMs },

@@ -26,6 +26,13 @@ export function listedIds(dialect: Dialect, column = 'id'): string {
     : `${column} = ANY (ARRAY(SELECT json_array_elements_text(?::json)))`
 }
 
+/** The same for a column of whole numbers. */
+export function listedNumbers(dialect: Dialect, column: string): string {
+  return dialect === 'sqlite'
+    ? listedIds(dialect, column)
+    : `${column} = ANY (ARRAY(SELECT json_array_elements_text(?::json)::bigint))`
+}
+
 /** The rows of a list of objects, which is one parameter, as JSON; `jsonField` reads the fields of its column `value`. */
 export function listedRows(dialect: Dialect): string {
   return dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(?::json)'

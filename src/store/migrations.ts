@@ -92,6 +92,15 @@ const NOTES = [
   'CREATE INDEX account_note_account ON account_note (account_id, created_at DESC, id)',
 ]
 
+/**
+ * The rows of the log that name an end user, with when they ended. An index of the log itself would be built over all
+ * of its rows while charges wait; a trigger costs SQLite 13 µs of each charge, whether it names one or not.
+ */
+const END_USERS = [
+  'CREATE TABLE generation_end_user (account_id TEXT NOT NULL, end_user TEXT NOT NULL, seq BIGINT NOT NULL, ended_at BIGINT NOT NULL, PRIMARY KEY (account_id, end_user, seq))',
+  'CREATE INDEX generation_end_user_age ON generation_end_user (ended_at)',
+]
+
 /** The migrations after the baseline. */
 export const LATER: readonly Migration[] = [
   { version: 2, name: 'words of names', least: 1, statements: SEARCH_TABLES },
@@ -101,6 +110,7 @@ export const LATER: readonly Migration[] = [
   { version: 6, name: 'words of external ids', least: 1, statements: NAMED_NOTES },
   { version: 7, name: 'ids of refused requests', least: 1, statements: { sqlite: REFUSED_IDS, postgres: REFUSED_IDS } },
   { version: 8, name: 'notes on accounts', least: 1, statements: { sqlite: NOTES, postgres: NOTES } },
+  { version: 9, name: 'end users of the log', least: 1, statements: { sqlite: END_USERS, postgres: END_USERS } },
 ]
 
 const BASELINE = {

@@ -430,7 +430,7 @@ test('usage, the log, endpoint health and the audit report the sales', async () 
   const answer = await chat(key)
   const cost = answer.body.usage.cost
   assert.ok(cost > 0, answer.text)
-  for (const group of ['model', 'provider', 'account', 'key', 'day']) {
+  for (const group of ['model', 'provider', 'account', 'key', 'day', 'person']) {
     const usage = await tollgate.admin('GET', `/admin/v1/usage?group_by=${group}`)
     assert.equal(usage.status, 200, usage.text)
     assert.deepEqual(

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findings, seriousFindings } from '../harness/page-findings.ts'
 import { LOOKS, visitor } from '../harness/browser.ts'
-import { chat, enter, makeKey, signUp, texts, serveConsole, tollgate, browser } from '../harness/console-world.ts'
+import {
+  chat,
+  enter,
+  makeKey,
+  promote,
+  signUp,
+  texts,
+  serveConsole,
+  tollgate,
+  browser,
+} from '../harness/console-world.ts'
 
 const skip = await serveConsole()
 
@@ -10,6 +20,12 @@ const customer = await signUp(tollgate, 'ann@example.com')
 const { key } = await makeKey(tollgate, customer, { name: 'backend' })
 const generation = (await chat(tollgate, key, 'Hello', { 'x-title': 'Notes' })).headers['x-generation-id'] ?? ''
 await chat(tollgate, key, 'Hello again')
+const USER = '№ 42'
+const named = await tollgate.post('/v1/chat/completions', key, {
+  model: 'sandbox/chat',
+  messages: [{ role: 'user', content: 'Hello' }],
+  user: USER,
+})
 /** The ids of requests that a provider answered with these statuses. */
 const failed = new Map<number, string>()
 
@@ -66,6 +82,49 @@ for (const { language, dark } of LOOKS) {
       problems.push(...guest.troubles)
       assert.deepEqual(problems, [])
       await guest.close()
+    },
+  )
+
+  test(
+    `18 (${language}): what end users spent, down to their requests, for the customer and the operator`,
+    { skip },
+    async () => {
+      const guest = await visitor(browser, tollgate.url, { language, dark })
+      const { page } = guest
+      await enter(guest.context, tollgate, customer)
+      await page.goto(`${tollgate.url}/usage`)
+      await page.getByRole('combobox', { name: t('usage.group') }).click()
+      await page.getByRole('option', { name: t('usage.by_end_user') }).click()
+      await page.getByText(t('usage.end_user_hint')).waitFor()
+      const groups = page.getByRole('table', { name: t('usage.groups') })
+      await groups.getByText(t('usage.no_end_user')).waitFor()
+      const problems = [...(await findings(page, language))]
+      await groups.getByRole('link', { name: USER }).click()
+      await page.waitForURL(/\/log\?end_user=/)
+      const field = page.getByRole('textbox', { name: t('log.filter_end_user') })
+      assert.equal(await field.inputValue(), USER)
+      const rows = page.getByRole('table', { name: t('nav.log') }).locator('tbody a')
+      await rows.first().waitFor()
+      assert.equal(await rows.count(), 1)
+      await rows.first().click()
+      const story = page.getByRole('dialog')
+      await story.getByText(USER, { exact: true }).waitFor()
+      problems.push(...(await findings(page, language)))
+      await page.keyboard.press('Escape')
+      await field.fill('')
+      await rows.nth(2).waitFor()
+      await enter(
+        guest.context,
+        tollgate,
+        await promote(tollgate, await signUp(tollgate, `of-${language}@example.com`)),
+      )
+      await page.goto(`${tollgate.url}/operator/requests?request=${named.body.id}`)
+      await page.getByRole('dialog').getByRole('link', { name: USER }).click()
+      await page.waitForURL(/end_user=/)
+      assert.equal(await page.getByLabel(t('log.filter_end_user')).first().inputValue(), USER)
+      problems.push(...(await findings(page, language)))
+      await guest.close()
+      assert.deepEqual([...problems, ...guest.troubles], [])
     },
   )
 

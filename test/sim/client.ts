@@ -73,6 +73,7 @@ export class Client {
         arrivedAtMs,
         appUrl: null,
         appTitle: null,
+        endUser: null,
         claim: null,
         keeper: null,
         session: null,

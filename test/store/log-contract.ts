@@ -35,6 +35,7 @@ async function fill(bench: Bench, customers: readonly Customer[]): Promise<void>
       flagged: index % 4 === 3,
       appUrl: index % 5 === 1 ? 'https://app.example' : null,
       appTitle: ['Ti_le', 'Title', null][index % 3] ?? null,
+      ...(index % 3 === 0 ? { endUser: `иван_${index % 2}` } : {}),
       ...(index % 4 === 1 ? { cacheSaved: index - 20 } : {}),
       ...(index % 3 === 1 ? { condition: `above ${index % 2}` } : {}),
     }
@@ -63,6 +64,7 @@ export function expected(all: readonly GenerationRow[], filter: GenerationFilter
     errorType: (row) => row.errorType === filter.errorType,
     flagged: (row) => row.flagged,
     app: (row) => (row.appUrl ?? row.appTitle ?? '') === filter.app,
+    endUser: (row) => row.endUser === filter.endUser,
     fromMs: (row) => row.endedAtMs >= (filter.fromMs ?? 0),
     toMs: (row) => row.endedAtMs < (filter.toMs ?? Infinity),
   }
@@ -93,6 +95,8 @@ function* filters(customers: readonly Customer[], all: readonly GenerationRow[])
       { app: '' },
       { app: 'https://app.example' },
       { app: 'Ti_le' },
+      { endUser: 'иван_0' },
+      { endUser: 'иван_1', app: '' },
     ],
   ]
   for (const one of choices[0] ?? [])
@@ -409,7 +413,14 @@ export function logContract(open: () => Promise<Store>): void {
     const [newest] = (await generations.list({ limit: 1, offset: 0 })).data
     const spent = await bench.spend(customers[0] ?? { accountId: '', keyId: '', digest: Buffer.alloc(0) })
     bench.clock.advance(90 * 86_400_000)
+    const named = (await generations.list({ limit: 1_000, offset: 0 })).data.filter(
+      ({ endUser }) => endUser !== undefined,
+    )
+    assert.ok(named.length > 5)
+    assert.equal(await logUpkeep.removeEndUsers(), 0, 'their rows are there')
     assert.equal(await logUpkeep.removeSome(bench.clock.now() - 86_400_000), ROWS - 1)
+    assert.equal(await logUpkeep.removeEndUsers(), named.length)
+    assert.equal(await logUpkeep.removeEndUsers(), 0)
     assert.equal(await logUpkeep.removeSome(bench.clock.now() - 86_400_000), 0)
     assert.deepEqual(
       (await generations.list({ limit: 10, offset: 0 })).data.map(({ id }) => id),

@@ -41,7 +41,10 @@ export const OperatorWarning = either(
 )
 export type OperatorWarning = Static<typeof OperatorWarning>
 
-export const UsageGroup = oneOf(['model', 'provider', 'account', 'key', 'day'])
+export const UsageGroup = oneOf(
+  ['model', 'provider', 'account', 'key', 'day', 'person', 'end_user'],
+  '`person`: who made the keys, by id; empty = programs and the operator. `end_user`: whom requests of one `account` name, the 50 most expensive and `…rest` for the others; requests that name nobody are in none. It reads at most a million requests of the log.',
+)
 export type UsageGroup = Static<typeof UsageGroup>
 
 export const UsageSums = object({
@@ -62,6 +65,8 @@ const GroupNames = object({
   account: optional(text()),
   key: optional(text()),
   day: optional(day()),
+  person: optional(text()),
+  end_user: optional(text()),
 })
 
 export const UsageRow = object(

@@ -11,9 +11,11 @@ import { defined } from '../../catalog/field-reader.ts'
 import { type ShownPrice, priceText, shownConditions, shownPrices } from '../../catalog/shown-prices.ts'
 import type { Route } from '../../http/edge.ts'
 import type { EventAction } from '../../ledger/event-action.ts'
+import { fieldError } from '../../base/refusals.ts'
 import { periodStarts } from '../../ledger/period.ts'
 import type { EventFilter, EventRecord } from '../../store/events/event-store.ts'
 import type { UsageRow } from '../../store/log/generation-store.ts'
+import { type EndUserRange, HOUR_ROWS_MAX } from '../../store/log/log-store.ts'
 import type { PriceSheet } from '../../tables/meters.ts'
 import { PARAMETER_NAMES, PARAMETER_TABLE } from '../../tables/parameter-table.ts'
 import { ROLE_SCOPES } from '../../tables/scopes.ts'
@@ -30,6 +32,7 @@ import {
   refuseBeyondOwn,
   refuseLonger,
 } from './ports.ts'
+import { endUserRange } from '../cabinet/usage.ts'
 import { listBody } from '../records/list-file.ts'
 import {
   type AuditEvent,
@@ -140,17 +143,31 @@ async function usage(ports: AdminPorts, call: AdminCall): Promise<AdminAnswer<'G
   const { timezone } = ports.catalog.current().settings
   const toMs = timeParameter(call.query, 'to') ?? ports.clock.now() + DAY_MS
   const fromMs = timeParameter(call.query, 'from') ?? toMs - USAGE_DAYS * DAY_MS
-  const rows = await ports.store.generations.usage({
-    groupBy,
-    fromDay: periodStarts(fromMs, timezone).day,
-    toDay: periodStarts(toMs, timezone).day,
-    accountId: call.query.get('account'),
-  })
+  const accountId = call.query.get('account')
+  const [fromDay, toDay] = [periodStarts(fromMs, timezone).day, periodStarts(toMs, timezone).day]
+  const rows =
+    groupBy === 'end_user'
+      ? await endUsers(ports, accountId, endUserRange(fromDay, dayAfter(toDay, -1), timezone))
+      : await ports.store.generations.usage({ groupBy, fromDay, toDay, accountId })
   const data = rows.map((row) => ({
     [groupBy]: row.group,
     ...usageSums(row),
   }))
   return { data, total: data.length }
+}
+
+async function endUsers(
+  ports: AdminPorts,
+  accountId: string | null,
+  range: EndUserRange,
+): Promise<readonly UsageRow[]> {
+  if (accountId === null) throw fieldError('account', 'required')
+  const days = await ports.store.generations.endUserDays(accountId, range)
+  if (days === null) throw fieldError('from', 'requests_most', { most: HOUR_ROWS_MAX })
+  return [...Map.groupBy(days, ({ group }) => group)].map(([group, rows]) => ({
+    ...rows.reduce(added, NOTHING),
+    group,
+  }))
 }
 
 function wireEvent({ atMs, before, after, ...event }: EventRecord): AuditEvent {

@@ -1,7 +1,13 @@
 import { fieldError } from '../../base/refusals.ts'
 import { dayRange, choiceParameter, timeParameter, daysBetween } from '../../base/query-parameters.ts'
 import { rubles, type Micro } from '../../base/money.ts'
-import { HOUR_ROWS_MAX, type SpendSums as StoredSums } from '../../store/log/log-store.ts'
+import {
+  type EndUserRange,
+  type GroupDay,
+  HOUR_ROWS_MAX,
+  REST,
+  type SpendSums as StoredSums,
+} from '../../store/log/log-store.ts'
 import {
   UsageGroup,
   type AppRow,
@@ -11,6 +17,7 @@ import {
   type UsageHours,
   type DaySums,
 } from './log-contract.ts'
+import { startOfDay } from '../../ledger/period.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { DAY_MS, dayAfter, HOUR_MS, isoTime } from '../../base/time.ts'
 
@@ -70,16 +77,17 @@ function daysOfMonth(day: string): number {
 const GROUPS_MAX = 50
 /** A week. */
 const HOURS_MAX = 168
-const REST = '…rest'
 const FILTER_DAYS = 90
 const TOP_MODELS = 5
 
-/** Sums by day and by model, key, app or person. */
+/** Sums by day and by model, key, app, person or end user. */
 export async function usage(ports: CabinetPorts, { call, accountId }: Visit): Promise<UsageAnswer> {
   const group = choiceParameter(call.query, 'group_by', UsageGroup) ?? 'model'
   const today = ports.periods().day
   const { from, to } = dayRange(call.query, today)
-  const rows = await ports.store.log.grouped(accountId, group, from, to)
+  const rows = await (group === 'end_user'
+    ? endUserDays(ports, accountId, from, to)
+    : ports.store.log.grouped(accountId, group, from, to))
   const { groups, cells } = grouped(rows, ({ day }) => day, await namesOf(ports, accountId, group, rows))
   return {
     from,
@@ -90,6 +98,45 @@ export async function usage(ports: CabinetPorts, { call, accountId }: Visit): Pr
     groups,
     cells: cells.map(({ slot, ...cell }) => ({ day: slot, ...cell })),
   }
+}
+
+/** A request may end a day after its hold, a video two. */
+const LATE_DAYS = 2
+
+/** Days, both included, and when their requests ended. */
+export function endUserRange(fromDay: string, toDay: string, timezone: string): EndUserRange {
+  const after = dayAfter(toDay, LATE_DAYS + 1)
+  return { fromDay, toDay, fromMs: startOfDay(fromDay, timezone), toMs: startOfDay(after, timezone) }
+}
+
+/** The end users of each day, and the rest of the day: what names none, and rows that the log has no more. */
+async function endUserDays(
+  ports: CabinetPorts,
+  accountId: string,
+  fromDay: string,
+  toDay: string,
+): Promise<readonly GroupDay[]> {
+  const { timezone } = ports.catalog.current().settings
+  await ports.access.bounds.take('hour_reports', accountId)
+  const named = await ports.store.log.endUserDays(accountId, endUserRange(fromDay, toDay, timezone))
+  if (named === null) throw fieldError('from', 'requests_most', { most: HOUR_ROWS_MAX })
+  const byDay = Map.groupBy(named, ({ day }) => day)
+  const days = await ports.store.log.days(accountId, fromDay, toDay)
+  const others = days.map(({ day, ...all }) => {
+    const known = total(byDay.get(day) ?? [])
+    return {
+      day,
+      group: '',
+      title: null,
+      requests: all.requests - known.requests,
+      errors: all.errors - known.errors,
+      inputTokens: all.inputTokens - known.inputTokens,
+      outputTokens: all.outputTokens - known.outputTokens,
+      costMicro: all.costMicro - known.costMicro,
+      savedMicro: all.savedMicro - known.savedMicro,
+    }
+  })
+  return [...named, ...others.filter(({ requests }) => requests > 0)]
 }
 
 /** The same by hour, of at most a week. */
@@ -150,7 +197,10 @@ function grouped<R extends GroupedRow>(
   readonly cells: readonly (SpendSums & { readonly slot: string; readonly group: string })[]
 } {
   const kept = new Set(
-    byCost(rows, (row) => row.group)
+    byCost(
+      rows.filter(({ group }) => group !== REST),
+      (row) => row.group,
+    )
       .slice(0, GROUPS_MAX)
       .map(({ id }) => id),
   )

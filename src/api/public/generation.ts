@@ -104,7 +104,7 @@ function openRouterRecord(row: GenerationRow, discount: number | null): Record<s
     origin: '',
     http_referer: row.appUrl,
     user_agent: null,
-    external_user: null,
+    external_user: row.endUser ?? null,
     session_id: row.sessionId,
     streamed: row.streamed,
     cancelled: row.status === 'cancelled',

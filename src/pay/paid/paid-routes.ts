@@ -11,7 +11,7 @@ import { payerOf, type IdempotentCalls, NOT_KEPT } from '../idempotency/idempote
 import { sessionOf } from '../../protocols/ports/client-call.ts'
 import type { KeptRequest, PaidKind } from '../paid-room.ts'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
-import { appIdentity, PLAYGROUND_PATH } from '../../access/app-identity.ts'
+import { appIdentity, endUserOf, PLAYGROUND_PATH } from '../../access/app-identity.ts'
 import { breakConnection } from '../../http/slow-readers.ts'
 import type { ClientStream } from '../relay/client-end.ts'
 import type { Generation } from '../relay/generation.ts'
@@ -162,6 +162,7 @@ export async function answerPaid(
     arrivedAtMs: call.arrivedAtMs,
     appUrl,
     appTitle,
+    endUser: endUserOf(sent),
     claim,
     session: conversationOf(call.request.headers, call.json),
     sent,

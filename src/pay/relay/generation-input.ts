@@ -39,6 +39,8 @@ export interface PaidCall extends RequestWords {
   readonly arrivedAtMs: number
   readonly appUrl: string | null
   readonly appTitle: string | null
+  /** The client's own user; null = it names none. */
+  readonly endUser: string | null
   /** The claim that ends together with the charge; null = the request may be repeated, and each repeat is charged. */
   readonly claim: CallClaim | null
   /** Stores the answer in the commit that charges it; null = it is only sent. */

@@ -250,6 +250,7 @@ export function recordOf(input: GenerationInput, outcome: Outcome, upstream: Ups
     appUrl: input.appUrl,
     appTitle: input.appTitle,
     sessionId: input.operation.sessionId,
+    ...(input.endUser === null ? {} : { endUser: input.endUser }),
     ...(upstream.dropped.length === 0 ? {} : { dropped: keptText(droppedNames(upstream.dropped)) }),
   }
 }

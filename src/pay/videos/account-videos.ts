@@ -166,7 +166,7 @@ export class AccountVideos {
 
   #jobOf(
     { accountId, keyId }: Principal,
-    { request, requestId, arrivedAtMs, appUrl, appTitle }: VideoCall,
+    { request, requestId, arrivedAtMs, appUrl, appTitle, endUser }: VideoCall,
     id: string,
     { candidates, holdMicro, snapshot }: Plan,
     { operation }: VideoPlan,
@@ -194,6 +194,7 @@ export class AccountVideos {
         appUrl,
         appTitle,
         sessionId: request.sessionId,
+        ...(endUser === null ? {} : { endUser }),
         ...(snapshot.markup === undefined ? {} : { markup: snapshot.markup }),
       },
     }

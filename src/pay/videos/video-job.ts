@@ -177,6 +177,7 @@ export function recordOf(row: JobRow, end: JobState, usage: Usage, nowMs: number
     appUrl: details.appUrl,
     appTitle: details.appTitle,
     sessionId: details.sessionId,
+    ...(details.endUser === undefined ? {} : { endUser: details.endUser }),
   }
 }
 

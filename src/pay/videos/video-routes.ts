@@ -1,4 +1,4 @@
-import { appIdentity } from '../../access/app-identity.ts'
+import { appIdentity, endUserOf } from '../../access/app-identity.ts'
 import type { Principal } from '../../access/principal.ts'
 import { ApiError, type ErrorName } from '../../base/errors.ts'
 import { choiceParameter, wholeParameter } from '../../base/query-parameters.ts'
@@ -100,6 +100,7 @@ function created(
           requestId,
           arrivedAtMs,
           ...appIdentity(call.request.headers, call.request.url),
+          endUser: endUserOf(call.json),
         },
         address,
       ),

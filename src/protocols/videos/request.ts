@@ -48,6 +48,7 @@ export interface VideoCall {
   readonly arrivedAtMs: number
   readonly appUrl: string | null
   readonly appTitle: string | null
+  readonly endUser: string | null
 }
 
 /**

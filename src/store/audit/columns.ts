@@ -282,6 +282,7 @@ export const WITHOUT_MONEY: Readonly<Record<string, string>> = {
   kept_response: 'answers, sealed for themselves',
   refusal: 'what was not done',
   refused_request: 'what was not done',
+  generation_end_user: 'which rows of the log name an end user: their records say it',
   external_id: 'names that clients give to records',
   notice: 'what people are told: the books say it too',
   notice_channel: 'whom it is told',

@@ -86,6 +86,13 @@ export function usageDays(logs: readonly Log[]): readonly (readonly Cell[])[] {
   ])
 }
 
+/** The rows that name an end user. */
+export function endUsers(logs: readonly Log[]): readonly (readonly Cell[])[] {
+  return logs.flatMap(({ seq, atMs, record: { accountId, endUser } }) =>
+    endUser === undefined ? [] : [[accountId, endUser, seq, BigInt(atMs)]],
+  )
+}
+
 export function bookedLater(logs: readonly Log[]): readonly (readonly Cell[])[] {
   const later = logs.filter(({ bookedDay }) => bookedDay !== '')
   return grouped(later, ({ bookedDay, day, record }) => [record.accountId, bookedDay, day, record.model]).map(

@@ -2,6 +2,7 @@ import type { Micro } from '../../base/money.ts'
 import { big, integer, readBeside, text, textOrNull, type Database, type Row, type Sql } from '../database.ts'
 import { column, Rows, type RecordOf } from '../rows.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
+import { type EndUserRange, PERSON, readEndUsers } from './log-store.ts'
 import { LogQuery } from './query.ts'
 import type { GenerationFilter, LogPage } from './query.ts'
 import type { GenerationRow } from '../../ledger/generation-record.ts'
@@ -70,7 +71,14 @@ export interface CacheSavings {
 const KEYS_MAX = 100n
 const ACCOUNTS_MAX = 100n
 
-const GROUPS = { model: 'model', provider: 'provider', account: 'account_id', key: 'key_id', day: 'day' } as const
+const GROUPS = {
+  model: 'model',
+  provider: 'provider',
+  account: 'account_id',
+  key: 'key_id',
+  day: 'day',
+  person: PERSON,
+} as const
 
 type UsageColumn = keyof typeof GROUPS
 
@@ -108,6 +116,16 @@ export class GenerationStore {
       toDay,
     ])
     return rows.map(usageRow)
+  }
+
+  /** An account's sums by day and end user, as `LogStore.endUserDays` reads them; null = there are too many rows. */
+  async endUserDays(accountId: string, range: EndUserRange): Promise<readonly UsageRow[] | null> {
+    const sums = ['input_tokens', 'output_tokens', 'provider_cost', 'insured', 'shortfall'].map(
+      (column) => `${sum(`g.${column}`)} AS ${column}`,
+    )
+    const all = ['COUNT(*) AS requests', `${sum('g.cost')} AS revenue`, ...sums].join(', ')
+    const rows = await readEndUsers(this.#database, accountId, range, [all, USAGE.list, 'revenue'])
+    return rows === null ? null : rows.map(usageRow)
   }
 
   /** Days from `fromDay` on and before `toDay`, read in one snapshot. */

@@ -1,13 +1,13 @@
 import type { BookSeal } from '../audit/book-seal.ts'
 import type { HoldRow } from '../../ledger/ledger-store.ts'
-import { integer, text, textOrNull, type Database, readBeside } from '../database.ts'
-import { indexHint, jsonField } from '../dialect.ts'
+import { integer, text, textOrNull, type Database, readBeside, type Row } from '../database.ts'
+import { type Dialect, indexHint, jsonField } from '../dialect.ts'
 import { column, Rows, type RecordOf } from '../rows.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 import type { LogFilter } from '../../ledger/log-filters.ts'
 import type { GenerationRow } from '../../ledger/generation-record.ts'
 import { HOLD_SELECT, readHoldRow } from '../ledger/ledger-rows.ts'
-import { type LogConditions, type Range, numberedSelect, ownRange, splitConditions } from './query.ts'
+import { type LogConditions, type Range, numberedSelect, ownRange, rowsOfEndUser, splitConditions } from './query.ts'
 import { HOUR_MS } from '../../base/time.ts'
 
 export interface AccountLogFilter extends LogFilter {
@@ -40,6 +40,25 @@ const SUMS = new Rows('app_day', {
 /** Sums of a day, key, model and app, or of a group of them. */
 export type SpendSums = RecordOf<typeof SUMS>
 
+/** Sums of a day and a group. */
+export interface GroupDay extends SpendSums {
+  readonly day: string
+  readonly group: string
+  readonly title: string | null
+}
+
+/** Days, both included, and the time in which their requests ended. */
+export interface EndUserRange {
+  readonly fromDay: string
+  readonly toDay: string
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/** The group of all others. */
+export const REST = '…rest'
+const END_USERS_MAX = 50
+
 export interface AppSums extends SpendSums {
   readonly app: string
   readonly title: string | null
@@ -61,7 +80,7 @@ const KEYS = new Rows('api_key', {
 })
 const OWN_DAYS = 'FROM app_day WHERE account_id = ? AND day >= ? AND day <= ?'
 /** Who made the key of a row; '' = a program or the operator, or there was no key. */
-const PERSON = `COALESCE((SELECT made_by FROM api_key WHERE api_key.id = key_id), '')`
+export const PERSON = `COALESCE((SELECT made_by FROM api_key WHERE api_key.id = key_id), '')`
 const GROUP_COLUMNS: Readonly<Record<SpendGroup, string>> = {
   model: 'model',
   key: 'key_id',
@@ -82,6 +101,12 @@ export class LogStore {
   async page(filter: AccountLogFilter): Promise<AccountLogPage> {
     if (filter.generationId !== undefined || filter.requestId !== undefined) return this.#byId(filter)
     const range = await ownRange(this.#database, filter.accountId, filter)
+    const { accountId, limit, endUser } = filter
+    if (endUser !== undefined) {
+      const own = { accountId, from: range.from, below: Math.min(range.below, filter.beforeSeq ?? range.below) }
+      const found = await rowsOfEndUser(this.#database, own, { ...filter, endUser }, { limit, offset: 0 })
+      return { data: found.data, nextSeq: found.next, searchedToMs: found.searchedToMs }
+    }
     // An index finds the rows of one model, key or failure; other conditions are checked on a bounded number of these.
     const [led, rest] = splitConditions(this.#database.dialect, filter, 'account')
     const hint = indexHint(this.#database.dialect, led.index)
@@ -148,12 +173,7 @@ export class LogStore {
     return rows.map((row) => ({ day: text(row, 'day'), ...SUMS.read(row) }))
   }
 
-  async grouped(
-    accountId: string,
-    group: SpendGroup,
-    fromDay: string,
-    toDay: string,
-  ): Promise<readonly (SpendSums & { readonly day: string; readonly group: string; readonly title: string | null })[]> {
+  async grouped(accountId: string, group: SpendGroup, fromDay: string, toDay: string): Promise<readonly GroupDay[]> {
     const by = GROUP_COLUMNS[group]
     const rows = await this.#database.all(
       `SELECT day, ${by} AS grouped, MAX(title) AS title, ${SUMS.list} ${OWN_DAYS} GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -167,10 +187,25 @@ export class LogStore {
     }))
   }
 
+  /**
+   * Sums by day and end user, the most expensive ones by name and all others as one; null = there are too many rows to
+   * add up. Only rows that name an end user count, each on the day of its hold as in all sums of days. A sum for each
+   * of them would be a further write of a charge; this reads the rows that `from` and `to` may have.
+   */
+  async endUserDays(accountId: string, range: EndUserRange): Promise<readonly GroupDay[] | null> {
+    const rows = await readEndUsers(this.#database, accountId, range, [
+      rowSums(this.#database.dialect, 'g.'),
+      SUMS.list,
+      'cost',
+    ])
+    if (rows === null) return null
+    return rows.map((row) => ({ day: text(row, 'day'), group: text(row, 'grouped'), title: null, ...SUMS.read(row) }))
+  }
+
   /** Sums by the hour in which requests ended, before `toMs`; null = there are too many rows to add up. */
   async hours(
     { accountId, fromMs, toMs }: { readonly accountId: string; readonly fromMs: number; readonly toMs: number },
-    group: SpendGroup,
+    group: HourGroup,
   ): Promise<readonly HourSums[] | null> {
     const { from, below } = await ownRange(this.#database, accountId, { fromMs, toMs })
     if (below - from > HOUR_ROWS_MAX) return null
@@ -240,10 +275,11 @@ interface HourSums extends SpendSums {
 async function readHours(
   database: Database,
   { accountId, from, below, fromMs, toMs }: LogPart,
-  group: SpendGroup,
+  group: HourGroup,
 ): Promise<readonly HourSums[]> {
   const detail = (name: string): string => jsonField(database.dialect, 'record', name)
-  const columns: Readonly<Record<SpendGroup, string>> = {
+  const columns: Readonly<Record<HourGroup, string>> = {
+    end_user: `COALESCE(${detail('endUser')}, '')`,
     model: 'model',
     key: 'key_id',
     person: PERSON,
@@ -251,20 +287,59 @@ async function readHours(
   }
   const by = columns[group]
   const names = group === 'app' ? detail('appTitle') : 'NULL'
+  const sums = rowSums(database.dialect, '')
+  const select = `SELECT ended_at / ${HOUR_MS} AS hour, ${by} AS grouped, MAX(${names}) AS title, ${sums}
+    FROM generation WHERE account_id = ? AND seq >= ? AND seq < ? AND ended_at >= ? AND ended_at < ? GROUP BY 1, 2`
   const rows = await readBeside(
     database,
-    `SELECT ended_at / ${HOUR_MS} AS hour, ${by} AS grouped, MAX(${names}) AS title, COUNT(*) AS requests,
-      ${sum(`CASE WHEN status = 'error' THEN 1 ELSE 0 END`)} AS errors, ${sum('input_tokens')} AS input_tokens, ${sum('output_tokens')} AS output_tokens, ${sum('cost')} AS cost,
-      ${sum(`COALESCE(CAST(${detail('cacheSaved')} AS BIGINT), 0)`)} AS saved
-    FROM generation WHERE account_id = ? AND seq >= ? AND seq < ? AND ended_at >= ? AND ended_at < ? GROUP BY 1, 2 ORDER BY 1, 2`,
+    group === 'end_user' ? mostExpensive('hour', select, [SUMS.list, 'cost']) : `${select} ORDER BY 1, 2`,
     [accountId, BigInt(from), BigInt(below), BigInt(fromMs), BigInt(toMs)],
   )
   return rows.map((row) => ({
     atMs: integer(row, 'hour') * HOUR_MS,
     group: text(row, 'grouped'),
-    title: textOrNull(row, 'title'),
+    title: group === 'end_user' ? null : textOrNull(row, 'title'),
     ...SUMS.read(row),
   }))
 }
 
+/** The sums of a group's rows. */
+function rowSums(dialect: Dialect, of: '' | 'g.'): string {
+  const saved = jsonField(dialect, `${of}record`, 'cacheSaved')
+  return `COUNT(*) AS requests, ${sum(`CASE WHEN ${of}status = 'error' THEN 1 ELSE 0 END`)} AS errors,
+    ${sum(`${of}input_tokens`)} AS input_tokens, ${sum(`${of}output_tokens`)} AS output_tokens, ${sum(`${of}cost`)} AS cost,
+    ${sum(`COALESCE(CAST(${saved} AS BIGINT), 0)`)} AS saved`
+}
+
+/** The columns of a report, and the one of what was paid. */
+type ReportColumns = readonly [columns: string, paid: string]
+
+/**
+ * Sums by day and end user of the rows of an account's log that name one; null = the range has too many rows. `sums`:
+ * those of `g`, a row.
+ */
+export async function readEndUsers(
+  database: Database,
+  accountId: string,
+  { fromDay, toDay, ...ended }: EndUserRange,
+  [sums, ...report]: readonly [sums: string, ...ReportColumns],
+): Promise<readonly Row[] | null> {
+  const { from, below } = await ownRange(database, accountId, ended)
+  if (below - from > HOUR_ROWS_MAX) return null
+  const by = jsonField(database.dialect, 'g.record', 'endUser')
+  const select = `SELECT h.day AS day, ${by} AS grouped, ${sums} FROM generation g JOIN hold h ON h.id = g.generation_id
+    WHERE g.account_id = ? AND g.seq >= ? AND g.seq < ? AND g.record LIKE '%"endUser":%' AND h.day >= ? AND h.day <= ? GROUP BY 1, 2`
+  const values = [accountId, BigInt(from), BigInt(below), fromDay, toDay]
+  return readBeside(database, mostExpensive('day', select, report), values)
+}
+
+/** An account may name a million end users: the most expensive of the range stay, and all others are one group. */
+function mostExpensive(period: 'day' | 'hour', select: string, [columns, column]: ReportColumns): string {
+  return `WITH found AS (${select}),
+    most AS (SELECT grouped FROM found GROUP BY grouped ORDER BY SUM(${column}) DESC, SUM(requests) DESC, grouped LIMIT ${END_USERS_MAX})
+    SELECT ${period}, CASE WHEN grouped IN (SELECT grouped FROM most) THEN grouped ELSE '${REST}' END AS grouped, ${columns}
+    FROM found GROUP BY 1, 2 ORDER BY 1, 2`
+}
+
 export type SpendGroup = 'model' | 'key' | 'app' | 'person'
+export type HourGroup = SpendGroup | 'end_user'

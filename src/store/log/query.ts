@@ -4,7 +4,7 @@ import type { GenerationRow } from '../../ledger/generation-record.ts'
 import { type LogFilter, type LogFilterName, type LogFilterValues, matchesLogFilter } from '../../ledger/log-filters.ts'
 import { likeLiteral } from '../accounts/account-store.ts'
 import { type Database, type Row, type SqlValue, big, integer } from '../database.ts'
-import { type Dialect, indexHint, uncommon } from '../dialect.ts'
+import { type Dialect, indexHint, listedNumbers, uncommon } from '../dialect.ts'
 import { firstSince, type Page, type PageRange, type TimeRange } from '../page.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 
@@ -68,6 +68,8 @@ export class LogQuery {
         'invalid_input',
         `offset: at most ${COUNT_MAX} with these filters, got ${filter.offset}. Narrow the time with from and to`,
       )
+    if (filter.endUser !== undefined && range.accountId !== null)
+      return this.#ofEndUser({ ...range, accountId: range.accountId }, filter.endUser, filter)
     return rest.texts.length === 0 ? this.#led(range, led, filter) : this.#searched(range, led, rest, filter)
   }
 
@@ -146,6 +148,20 @@ export class LogQuery {
     return { data, total: found.length, atLeast: true, searchedToMs: integer(last, 'ended_at'), ...next }
   }
 
+  async #ofEndUser(range: OwnRange, endUser: string, filter: GenerationFilter): Promise<LogPage> {
+    const found = await rowsOfEndUser(this.#database, range, { ...filter, endUser }, filter)
+    const next = found.next === null ? {} : { next: `seq_${found.next}` }
+    const page = { data: found.data, ...next }
+    if (found.searchedToMs !== null)
+      return { ...page, total: found.found, atLeast: true, searchedToMs: found.searchedToMs }
+    if (found.isNarrowed || filter.uncounted === true) return { ...page, total: found.found }
+    const total = await this.#counted(
+      `SELECT 1 FROM generation_end_user WHERE account_id = ? AND end_user = ? AND seq >= ? AND seq < ? LIMIT ${COUNTED_ROWS}`,
+      [range.accountId, endUser, BigInt(range.from), BigInt(range.below)],
+    )
+    return total > COUNT_MAX ? { ...page, total: COUNT_MAX, atLeast: true } : { ...page, total }
+  }
+
   async #byIds(ids: readonly bigint[]): Promise<readonly GenerationRow[]> {
     if (ids.length === 0) return []
     const marks = ids.map(() => '?').join(', ')
@@ -200,6 +216,58 @@ export async function ownRange(
       BigInt(seq),
     ])
   return { column: 'seq', accountId, ...(await narrowed(first, below, filter, at)) }
+}
+
+/** Rows of one account. */
+export interface OwnRange extends Pick<Range, 'from' | 'below'> {
+  readonly accountId: string
+}
+
+interface EndUserRows {
+  readonly data: readonly GenerationRow[]
+  /** The number of the row after which the next page begins; null = there is none. */
+  readonly next: number | null
+  /** How many rows were found; if other filters narrow the user's, on this page and those before. */
+  readonly found: number
+  /** Other filters were checked on each row. */
+  readonly isNarrowed: boolean
+  /** Set if the search stopped before the page was full. */
+  readonly searchedToMs: number | null
+}
+
+/** A page of an end user's rows, newest first. Other filters are checked on a bounded number of them. */
+export async function rowsOfEndUser(
+  database: Database,
+  { accountId, from, below }: OwnRange,
+  { endUser, ...others }: LogFilter & { readonly endUser: string },
+  { limit, offset }: Pick<PageRange, 'limit' | 'offset'>,
+): Promise<EndUserRows> {
+  const { dialect } = database
+  const [led, rest] = splitConditions(dialect, others, 'account')
+  const where = [...led.texts, ...rest.texts].map((text) => ` AND ${text}`).join('')
+  const isNarrowed = where !== ''
+  const condition = listedNumbers(dialect, 'generation.seq')
+  const looksMax = isNarrowed ? LED_LOOK_ROWS : limit
+  const looked = await database.all(
+    'SELECT seq FROM generation_end_user WHERE account_id = ? AND end_user = ? AND seq >= ? AND seq < ? ORDER BY seq DESC LIMIT ? OFFSET ?',
+    [accountId, endUser, BigInt(from), BigInt(below), BigInt(looksMax), BigInt(isNarrowed ? 0 : offset)],
+  )
+  const numbers = looked.map((row) => integer(row, 'seq'))
+  const rows = await database.all(
+    `${numberedSelect('')} WHERE generation.account_id = ? AND ${condition}${where} ORDER BY generation.seq DESC`,
+    [accountId, JSON.stringify(numbers), ...led.values, ...rest.values],
+  )
+  const shown = isNarrowed ? rows.slice(offset, offset + limit) : rows
+  const page = { data: shown.map(readGeneration), found: rows.length, isNarrowed }
+  const [isFull, last] = [isNarrowed && rows.length > offset + limit, shown.at(-1)]
+  if (isFull && last !== undefined) return { ...page, next: integer(last, 'seq'), searchedToMs: null }
+  const end = numbers.length < looksMax ? null : (numbers.at(-1) ?? null)
+  if (end === null || !isNarrowed) return { ...page, next: end, searchedToMs: null }
+  const [stop = {}] = await database.all('SELECT ended_at FROM generation WHERE account_id = ? AND seq = ?', [
+    accountId,
+    BigInt(end),
+  ])
+  return { ...page, next: end, searchedToMs: integer(stop, 'ended_at') }
 }
 
 /** With the rows' numbers in their account's log. */
@@ -307,6 +375,12 @@ const CONDITIONS: { readonly [K in LogFilterName]: FilterSql<LogFilterValues[K]>
   },
   flagged: { where: () => ['generation.record LIKE ?', '%"flagged":true%'] },
   app: { where: appCondition },
+  endUser: {
+    where: (user) => [
+      String.raw`generation.record LIKE ? ESCAPE '\'`,
+      `%"endUser":${likeLiteral(JSON.stringify(user))}%`,
+    ],
+  },
 }
 // These are exactly the names of the table.
 const NAMES = Object.keys(CONDITIONS) as LogFilterName[]

@@ -35,6 +35,15 @@ export class LogUpkeep {
     return part > 0 ? part : this.#removeRows(beforeMs)
   }
 
+  /** Removes some names of end users whose rows are gone, oldest first, and returns their number. */
+  removeEndUsers(): Promise<number> {
+    return this.#database.run(
+      `DELETE FROM generation_end_user WHERE ended_at < (SELECT before_at FROM log_kept)
+        AND ended_at <= (SELECT MAX(ended_at) FROM (SELECT ended_at FROM generation_end_user ORDER BY ended_at LIMIT ?) AS oldest)`,
+      [STEP_ROWS],
+    )
+  }
+
   /** Makes the partitions that new rows need. */
   async makeRoom(): Promise<void> {
     if (this.#database.dialect === 'sqlite') return
@@ -248,10 +257,12 @@ export class LogKeeper {
   }
 
   async #remove(beforeMs: number): Promise<void> {
-    for (let removed = 1; removed > 0 && !this.#stopped;) {
-      removed = await this.#ports.upkeep.removeSome(beforeMs)
-      await this.#pause()
-    }
+    const { upkeep } = this.#ports
+    for (const remove of [() => upkeep.removeSome(beforeMs), () => upkeep.removeEndUsers()])
+      for (let removed = 1; removed > 0 && !this.#stopped;) {
+        removed = await remove()
+        await this.#pause()
+      }
   }
 
   #pause(): Promise<void> {

@@ -44,7 +44,7 @@ import {
   TYPES,
 } from '../ledger/ledger-values.ts'
 import type { Cell } from '../written-columns.ts'
-import { addSums, appDays, bookedLater, sumColumns, usageDays } from '../ledger/sums.ts'
+import { addSums, appDays, bookedLater, endUsers, sumColumns, usageDays } from '../ledger/sums.ts'
 
 const UPDATE_ACCOUNTS = update('account', TYPES.account)
 const UPDATE_KEYS = update('api_key', 'held int8')
@@ -54,6 +54,7 @@ const INSERT_HOLDS = insert('hold', TYPES.hold)
 const ADD_SPENDS = addRows('key_spend')
 const INSERT_ENTRIES = insert('entry', TYPES.entry)
 const INSERT_LOGS = insert('generation', TYPES.log)
+const INSERT_END_USERS = insert('generation_end_user', 'account_id text, end_user text, seq int8, ended_at int8')
 const ADD_USAGE_DAYS = addRows('usage_day')
 const ADD_APP_DAYS = addRows('app_day')
 const ADD_BOOKED_LATER = addRows('booked_later')
@@ -396,6 +397,7 @@ function partsOf(changes: LedgerChanges, seal: BookSeal): WritePart[] {
     },
     { statement: INSERT_ENTRIES, rows: changes.entries.map(entryValues) },
     { statement: INSERT_LOGS, rows: changes.log.map((log) => logValues(log, seal)) },
+    { statement: INSERT_END_USERS, rows: endUsers(changes.log) },
     { statement: ADD_USAGE_DAYS, rows: usageDays(changes.log) },
     { statement: ADD_BOOKED_LATER, rows: bookedLater(changes.log) },
     { statement: ADD_APP_DAYS, rows: appDays(changes.log) },

@@ -10,7 +10,7 @@ const SET_ROLLED_UP = 'UPDATE rolled_up SET generation = ?'
 /** Rows of the log with their holds, summed up once for all tables of sums; many rows of a key become one. */
 const MAKE_FRESH = `CREATE TEMP TABLE IF NOT EXISTS fresh (
   account_id, key_id, model, provider, condition, app, day, week, month, booked, title, requests, errors, input_tokens, output_tokens, revenue, provider_cost, insured, shortfall,
-  saved, last_at, charges, spent, excess)`
+  saved, last_at, charges, spent, excess, named)`
 const FORGET_FRESH = 'DELETE FROM temp.fresh'
 /** Excess = what a settle took beyond its hold. */
 const SUM_UP = `INSERT INTO temp.fresh
@@ -18,9 +18,14 @@ const SUM_UP = `INSERT INTO temp.fresh
     COUNT(*), SUM(g.status = 'error'), SUM(g.input_tokens), SUM(g.output_tokens), SUM(g.cost), SUM(g.provider_cost), SUM(g.insured), SUM(g.shortfall),
     SUM(COALESCE(json_extract(g.record, '$.cacheSaved'), 0)), MAX(g.ended_at), SUM(h.state IN ('settled', 'settled_late')),
     SUM(CASE WHEN h.state IN ('settled', 'settled_late') THEN h.charged ELSE 0 END),
-    SUM(CASE WHEN h.state = 'settled_late' THEN h.charged WHEN h.state = 'settled' AND h.charged > h.amount THEN h.charged - h.amount ELSE 0 END)
+    SUM(CASE WHEN h.state = 'settled_late' THEN h.charged WHEN h.state = 'settled' AND h.charged > h.amount THEN h.charged - h.amount ELSE 0 END),
+    SUM(instr(g.record, '"endUser":') > 0)
   FROM generation g JOIN hold h ON h.id = g.generation_id WHERE g.id > ? AND g.id <= ?
   GROUP BY g.account_id, g.key_id, g.model, provider, condition, app, h.day, h.week, h.month, h.booked`
+/** The rows are read again only if any of them names an end user, as few do. */
+const SOME_NAMED = 'SELECT 1 AS some FROM temp.fresh WHERE named > 0 LIMIT 1'
+const ADD_NAMED = `INSERT INTO generation_end_user (account_id, end_user, seq, ended_at)
+  SELECT account_id, json_extract(record, '$.endUser'), seq, ended_at FROM generation WHERE id > ? AND id <= ? AND instr(record, '"endUser":') > 0`
 const ADD = [
   // A charge counts in every period in which its hold was placed (wire.md D-9.1).
   addSums(
@@ -102,6 +107,7 @@ export class SqliteRollup {
     this.#database.prepare(FORGET_FRESH).run()
     this.#database.prepare(SUM_UP).run(after, upTo)
     for (const statement of ADD) this.#database.prepare(statement).run()
+    if (this.#database.prepare(SOME_NAMED).get() !== undefined) this.#database.prepare(ADD_NAMED).run(after, upTo)
     this.#database.prepare(SET_ROLLED_UP).run(upTo)
     return upTo
   }

@@ -80,13 +80,27 @@ function LogFilters() {
         />
       ))}
       <RangeFields compact {...useLogRange()} />
-      <IdField key={filters.id ?? ''} id={filters.id ?? ''} change={(value) => filter('id', value)} />
+      {(['end_user', 'id'] as const).map((name) => (
+        <ExactField
+          key={`${name} ${filters[name] ?? ''}`}
+          label={t(`log.filter_${name}`)}
+          value={filters[name] ?? ''}
+          change={(value) => filter(name, value)}
+        />
+      ))}
     </FilterPanel>
   )
 }
 
-function IdField({ id, change }: { readonly id: string; readonly change: (id: string) => void }) {
-  const [text, setText] = useState(id)
+interface ExactFieldProps {
+  readonly label: string
+  readonly value: string
+  readonly change: (value: string) => void
+}
+
+/** A name that the rows have exactly. */
+function ExactField({ label, value: asked, change }: ExactFieldProps) {
+  const [text, setText] = useState(asked)
   const isHere = useIsHere()
   const later = useDebouncedCallback((value: string) => {
     if (isHere()) change(value.trim())
@@ -100,8 +114,8 @@ function IdField({ id, change }: { readonly id: string; readonly change: (id: st
   return (
     <TextInput
       size="xs"
-      aria-label={t('log.filter_id')}
-      placeholder={t('log.filter_id')}
+      aria-label={label}
+      placeholder={label}
       value={text}
       onChange={({ currentTarget: { value } }) => type(value)}
       rightSection={
@@ -113,12 +127,13 @@ function IdField({ id, change }: { readonly id: string; readonly change: (id: st
 
 /** The query for the server, without unknown values of the address. */
 function logQuery(search: Search): LogQuery {
-  const { model, key, status, type, provider, app, id }: LogSearch = search
+  const { model, key, status, type, provider, app, end_user, id }: LogSearch = search
   return given({
     model,
     key,
     provider,
     app,
+    end_user,
     id,
     status: STATUSES.find((known) => known === status),
     type: REQUEST_TYPES.find((known) => known === type),

@@ -18,10 +18,10 @@ import { useSession } from '../../session.tsx'
 const HOUR_MS = 3_600_000
 /** A longer range is shown by day. */
 const HOURS_MAX = 168
-const GROUPS = ['model', 'key', 'app', 'person'] as const
+const GROUPS = ['model', 'key', 'app', 'person', 'end_user'] as const
 const SHOWN = ['cost', 'requests'] as const
 
-/** Spending and requests by day or hour, split by model, key, app or person. All of it is in the address. */
+/** Spending and requests by day or hour, split by model, key, app, person or end user. All of it is in the address. */
 export function UsagePage() {
   const { service } = useSession()
   const days = useRange()
@@ -51,6 +51,7 @@ export function UsagePage() {
         <RangeFields {...days} />
         <Select
           label={t('usage.group')}
+          {...(group === 'end_user' ? { description: t('usage.end_user_hint') } : {})}
           value={group}
           onChange={(value) => value !== null && setGroup(value)}
           data={GROUPS.map((value) => ({ value, label: t(`usage.by_${value}`) }))}
@@ -231,13 +232,13 @@ function placeOf(
   group: UsageGroup,
   span: LogSpan,
 ): LinkProps | null {
-  if (id === REST || (group === 'person' && id === '')) return null
+  if (id === REST || (id === '' && (group === 'person' || group === 'end_user'))) return null
   return group === 'person' ? { to: '/keys', search: { by: label } } : { to: '/log', search: { [group]: id, ...span } }
 }
 
 /** The label of the group that has none. */
 function unnamed(group: UsageGroup): string {
-  return t(group === 'person' ? 'usage.no_person' : 'usage.no_app')
+  return t(group === 'person' || group === 'end_user' ? `usage.no_${group}` : 'usage.no_app')
 }
 
 function Totals({ totals, forecast }: Pick<UsageReportProps, 'totals' | 'forecast'>) {

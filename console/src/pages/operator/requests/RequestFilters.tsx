@@ -34,7 +34,7 @@ export const RequestFilters = memo(function RequestFilters() {
   const health = useRead('GET /admin/v1/endpoints/health', {}, { enabled: known }).data?.data ?? UNKNOWN
   const models = useMemo(() => sorted(health.map(({ model }) => model)), [health])
   const providers = useMemo(() => sorted(health.map(({ provider }) => provider)), [health])
-  const { account, key, model, provider, id, status, flagged, error_type: cause } = search
+  const { account, key, model, provider, id, status, flagged, error_type: cause, end_user: user } = search
   return (
     <FilterPanel compact>
       <AccountFilter value={account ?? ''} change={change} />
@@ -47,6 +47,7 @@ export const RequestFilters = memo(function RequestFilters() {
         names={providers}
         change={change}
       />
+      <NameField name="end_user" label={t('log.filter_end_user')} value={user ?? ''} names={NO_NAMES} change={change} />
       <OutcomeField chosen={cause ?? status ?? (flagged === 'true' ? FLAGGED : null)} change={change} />
       <NameField name="id" label={t('log.filter_id')} value={id ?? ''} names={NO_NAMES} change={change} />
       <RangeFields compact {...useLogRange()} />
@@ -77,7 +78,7 @@ const NameField = memo(function NameField({
   value,
   names,
   change,
-}: FieldProps<'model' | 'provider' | 'id'> & { readonly names: string[] }) {
+}: FieldProps<'model' | 'provider' | 'end_user' | 'id'> & { readonly names: string[] }) {
   const [text, setText] = useState(value)
   const [seen, setSeen] = useState(value)
   // The address changed.
@@ -171,7 +172,7 @@ const OutcomeField = memo(function OutcomeField({ chosen, change }: OutcomeField
 /** About one screen of rows: twice as many take twice the time to draw. */
 export const PAGE_ROWS = 25
 export const STATUSES = ['completed', 'error', 'cancelled'] as const
-const EXACT = ['account', 'key', 'model', 'provider', 'error_type'] as const
+const EXACT = ['account', 'key', 'model', 'provider', 'error_type', 'end_user'] as const
 
 type RequestFilter = (typeof EXACT)[number] | 'status' | 'flagged' | 'id' | 'range' | 'from' | 'to'
 /** The filters in the address, the page and the open request. */

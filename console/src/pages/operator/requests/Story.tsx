@@ -144,6 +144,14 @@ function What({ story }: { readonly story: GenerationStory }) {
         [t('requests.endpoint'), mono(story.endpoint)],
         [t('fact.upstream_id'), mono(story.upstream_id)],
         [t('fact.request_id'), mono(story.request_id)],
+        [
+          t('fact.end_user'),
+          story.end_user !== null && (
+            <Link key="user" to="/operator/requests" search={{ account: story.account, end_user: story.end_user }}>
+              {story.end_user}
+            </Link>
+          ),
+        ],
         [t('fact.session_id'), story.session_id],
         [t('requests.version'), format.number(story.price_version)],
         [t('fact.dropped'), story.dropped],
