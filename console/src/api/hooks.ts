@@ -8,7 +8,7 @@ import {
   useQueryClient,
   type UseQueryResult,
 } from '@tanstack/react-query'
-import { useRef } from 'react'
+import { useCallback, useRef } from 'react'
 import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
 import { confirm, type Question } from '../parts/Dialog.tsx'
 import { tellDone, tellFailure } from '../parts/Loaded.tsx'
@@ -174,16 +174,18 @@ export function useSend<E extends ActEndpoint>(endpoint: E, options: ActOptions<
       if (options.quiet !== true && !needsProof(failure)) tellFailure(failure)
     },
   })
-  return {
-    ...act,
-    // On a slow line a second click means the first.
-    mutate: (...input) => {
+  const { mutate } = act
+  // On a slow line a second click means the first. It stays the same function, as the effects of pages call it.
+  const once = useCallback<typeof mutate>(
+    (...input) => {
       const key = JSON.stringify(input[0])
       if (running.current.has(key)) return
       running.current.add(key)
-      act.mutate(...input)
+      mutate(...input)
     },
-  }
+    [mutate],
+  )
+  return { ...act, mutate: once }
 }
 
 /** Makes the session act for another account. The page is loaded anew, so that nothing of the last one stays in memory. */
