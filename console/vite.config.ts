@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin, type Rolldown } from 'vite'
 import { ADMIN_ROUTES } from '../src/api/admin/contract.ts'
@@ -5,9 +7,9 @@ import { KNOWN_PROVIDERS } from '../src/catalog/known-providers.ts'
 import { KNOWN_ADAPTERS } from '../src/protocols/index.ts'
 import { themeCss } from './theme-css.ts'
 import { AUTH_TYPES } from '../src/catalog/auth.ts'
-import { LOG_FACTS, tableTexts } from './src/locales/table-texts.ts'
+import { LOG_FACTS, PAGE_SECTIONS, tableTexts } from './src/locales/table-texts.ts'
 
-const NAME = 'virtual:table-texts/'
+const NAME = 'virtual:texts/'
 const FACTS = 'virtual:log-facts'
 const ADAPTERS = 'virtual:adapters'
 const SCOPES = 'virtual:admin-scopes'
@@ -114,14 +116,14 @@ function nativeScroll(): Plugin {
 }
 
 /**
- * The texts of the server's tables as modules of the build, one for each language. So a browser loads neither the
- * tables, which few pages need, nor the texts of the other language.
+ * The texts of a language as two modules of the build: what the first pages need, with the texts of the server's
+ * tables, and what the others need too. So a browser loads neither the tables nor the texts of the other language.
  */
 function tableTextModules(): Plugin {
   return {
     name: 'table-texts',
     resolveId: (id) => ([FACTS, ADAPTERS, SCOPES].includes(id) || id.startsWith(NAME) ? `\0${id}` : null),
-    load: (id) => {
+    load(id) {
       if (id === `\0${ADAPTERS}`)
         return [
           `export const adapters = ${JSON.stringify([...KNOWN_ADAPTERS])}`,
@@ -132,7 +134,13 @@ function tableTextModules(): Plugin {
       if (id === `\0${FACTS}`) return `export const facts = ${JSON.stringify(LOG_FACTS)}`
       if (!id.startsWith(`\0${NAME}`)) return null
       const language = id.endsWith('/ru') ? 'ru' : 'en'
-      return `export const tables = ${JSON.stringify(tableTexts(language))}`
+      const file = join(import.meta.dirname, `src/locales/${language}.json`)
+      this.addWatchFile(file)
+      const own: Readonly<Record<string, object>> = JSON.parse(readFileSync(file, 'utf8'))
+      const isOfPages = id.includes('/pages/')
+      const sections: readonly string[] = PAGE_SECTIONS
+      const texts = Object.fromEntries(Object.entries(own).filter(([name]) => sections.includes(name) === isOfPages))
+      return `export default ${JSON.stringify(isOfPages ? texts : { ...texts, ...tableTexts(language) })}`
     },
   }
 }
@@ -151,13 +159,14 @@ function filesOfBoot(): Plugin {
         const entries = chunks.filter((chunk) => chunk.isDynamicEntry)
         const ending = (path: string) => entries.find(({ facadeModuleId: id }) => id?.endsWith(path) === true)
         const texts = (['en', 'ru'] as const).flatMap((language) => {
-          const file = ending(`/locales/${language}.ts`)?.fileName
-          return file === undefined ? [] : [` data-texts-${language}="/${file}"`]
+          const files = ['first', 'pages'].map((part) => ending(`${NAME}${part}/${language}`)?.fileName)
+          return files.every((file) => file !== undefined) ? [` data-texts-${language}="/${files.join(' /')}"`] : []
         })
         const first = chunks.find((chunk) => chunk.isEntry)
         const loaded = new Set(first === undefined ? [] : withImports(first.fileName, chunks).flatMap(filesOf))
         const pages = PAGES.map(([path, module]) => {
-          const entry = ending(module)
+          // A page that is a part of another one too is no file of its own.
+          const entry = chunks.find(({ moduleIds }) => moduleIds.some((id) => id.endsWith(module)))
           const files = entry === undefined ? [] : withImports(entry.fileName, chunks).flatMap(filesOf)
           return [path, files.filter((file) => !loaded.has(file)).map((file) => `/${file}`)] as const
         })

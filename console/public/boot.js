@@ -35,9 +35,14 @@
     if (as !== undefined) Object.assign(link, { as: as, crossOrigin: '' })
     document.head.append(link)
   }
+  var entered = (stored('tollgate-entered') || 'no') !== 'no'
   var given = document.currentScript.dataset
   var texts = given[root.lang === 'ru' ? 'textsRu' : 'textsEn']
-  if (texts !== undefined) ahead(texts, 'modulepreload')
+  // The second file is that of the pages behind the first one.
+  if (texts !== undefined)
+    texts.split(' ').forEach(function (file, index) {
+      if (index === 0 || (entered && location.pathname !== '/')) ahead(file, 'modulepreload')
+    })
   var files = given.pages === undefined ? undefined : JSON.parse(given.pages)[location.pathname]
   if (files !== undefined)
     files.forEach(function (file) {
@@ -45,7 +50,7 @@
       else ahead(file, 'modulepreload')
     })
   // The balance above every page of somebody who has signed in here before.
-  if ((stored('tollgate-entered') || 'no') !== 'no') ahead('/cabinet/v1/summary', 'preload', 'fetch')
+  if (entered) ahead('/cabinet/v1/summary', 'preload', 'fetch')
 
   // A file that is missing, because the line broke or a new release has other names, is said in the page.
   function fail() {

@@ -11,19 +11,17 @@ declare module 'i18next' {
 }
 
 const STORED = 'tollgate-language'
-/** A text that exists in English but not in another language does not compile. */
-type Loaders<Texts> = Readonly<Record<Language, () => Promise<Texts>>>
-const LOADERS: Loaders<typeof en & TableTexts> = {
-  en: async () => (await import('./locales/en.ts')).texts,
-  ru: async () => (await import('./locales/ru.ts')).texts,
+/** What loads the texts: the first pages, the pages behind them, and those of the operator. */
+type Part = 'first' | 'pages' | 'operator'
+const LOADERS: Readonly<Record<Part, Readonly<Record<Language, () => Promise<{ readonly default: object }>>>>> = {
+  first: { en: () => import('virtual:texts/first/en'), ru: () => import('virtual:texts/first/ru') },
+  pages: { en: () => import('virtual:texts/pages/en'), ru: () => import('virtual:texts/pages/ru') },
+  operator: { en: () => import('./locales/operator.en.json'), ru: () => import('./locales/operator.ru.json') },
 }
-
-/** Only the operator's pages load these texts. */
-const OPERATOR_LOADERS: Loaders<typeof operatorEn> = {
-  en: async () => (await import('./locales/operator.en.json')).default,
-  ru: async () => (await import('./locales/operator.ru.json')).default,
-}
-const ofOperator = { wanted: false, loaded: new Set<Language>() }
+const wanted = new Set<Part>(['first'])
+const loaded = new Set<string>()
+/** The language whose texts are being loaded, or are loaded. */
+const chosen: { language: Language | null } = { language: null }
 
 /**
  * The language that `boot.js` found: one that was chosen in this browser earlier, or else the first of the browser's
@@ -41,6 +39,7 @@ export function currentLanguage(): Language {
 export async function speak(language: Language): Promise<void> {
   if (!i18next.isInitialized)
     await i18next.init({ lng: language, fallbackLng: false, interpolation: { escapeValue: false }, resources: {} })
+  chosen.language = language
   await learn(language)
   await i18next.changeLanguage(language)
   localStorage.setItem(STORED, language)
@@ -49,19 +48,18 @@ export async function speak(language: Language): Promise<void> {
 
 /** Loads the texts of a language. */
 export async function learn(language: Language): Promise<void> {
-  if (!i18next.hasResourceBundle(language, 'translation'))
-    i18next.addResourceBundle(language, 'translation', await LOADERS[language]())
-  if (ofOperator.wanted) await loadOperator(language)
+  await Promise.all(
+    [...wanted].map(async (part) => {
+      const name = `${part} ${language}`
+      if (loaded.has(name)) return
+      i18next.addResourceBundle(language, 'translation', (await LOADERS[part][language]()).default, true)
+      loaded.add(name)
+    }),
+  )
 }
 
-/** Loads the texts of the operator's pages, in this language and in each one that is chosen later. */
-export async function speakToOperator(): Promise<void> {
-  ofOperator.wanted = true
-  await loadOperator(currentLanguage())
-}
-
-async function loadOperator(language: Language): Promise<void> {
-  if (ofOperator.loaded.has(language)) return
-  i18next.addResourceBundle(language, 'translation', await OPERATOR_LOADERS[language](), true)
-  ofOperator.loaded.add(language)
+/** Loads the texts of further pages, in this language and in each one that is chosen later. */
+export async function speakOf(...parts: readonly Part[]): Promise<void> {
+  for (const part of parts) wanted.add(part)
+  await Promise.all([learn(currentLanguage()), learn(chosen.language ?? currentLanguage())])
 }

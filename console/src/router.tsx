@@ -1,7 +1,7 @@
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router'
 import type { ComponentType } from 'react'
 import { queryText } from './api/endpoint.ts'
-import { speakToOperator } from './i18n.ts'
+import { speakOf } from './i18n.ts'
 import { FailedPlace, Outline, tellFailure } from './parts/Loaded.tsx'
 import { onDemand } from './parts/OnDemand.tsx'
 import { leaving } from './parts/is-here.ts'
@@ -19,29 +19,31 @@ type Read<Name extends string> = () => Promise<Readonly<Record<Name, ComponentTy
 /** Loads the page of a route. */
 const loads = new Map<string, () => Promise<unknown>>()
 
-function page<const Path extends string, const Name extends string>(path: Path, name: Name, read: Read<Name>) {
+/** A page whose texts come with the console. */
+function firstPage<const Path extends string, const Name extends string>(path: Path, name: Name, read: Read<Name>) {
   const component = onDemand(name, read)
   loads.set(path, component.load)
   return createRoute({ getParentRoute: () => root, path, component })
 }
 
+function page<const Path extends string, const Name extends string>(path: Path, name: Name, read: Read<Name>) {
+  return firstPage(path, name, async () => (await Promise.all([read(), speakOf('pages')]))[0])
+}
+
 /** A page whose texts only operators load. */
 function operatorPage<const Path extends string, const Name extends string>(path: Path, name: Name, read: Read<Name>) {
-  return page(path, name, async () => {
-    const [file] = await Promise.all([read(), speakToOperator()])
-    return file
-  })
+  return firstPage(path, name, async () => (await Promise.all([read(), speakOf('pages', 'operator')]))[0])
 }
 
 /** Each page is a chunk of its own. */
 const routeTree = root.addChildren([
-  page('/sign-in', 'SignInPage', () => import('./pages/entry/SignInPage.tsx')),
-  page('/sign-up', 'SignUpPage', () => import('./pages/entry/SignUpPage.tsx')),
-  page('/forgot-password', 'ForgotPasswordPage', () => import('./pages/entry/ForgotPasswordPage.tsx')),
+  firstPage('/sign-in', 'SignInPage', () => import('./pages/entry/SignInPage.tsx')),
+  firstPage('/sign-up', 'SignUpPage', () => import('./pages/entry/SignUpPage.tsx')),
+  firstPage('/forgot-password', 'ForgotPasswordPage', () => import('./pages/entry/ForgotPasswordPage.tsx')),
   page('/join', 'JoinPage', () => import('./pages/entry/JoinPage.tsx')),
-  page('/setup', 'SetupPage', () => import('./pages/entry/SetupPage.tsx')),
+  firstPage('/setup', 'SetupPage', () => import('./pages/entry/SetupPage.tsx')),
   page('/status', 'StatusPage', () => import('./pages/status/StatusPage.tsx')),
-  page('/', 'HomePage', () => import('./pages/home/HomePage.tsx')),
+  firstPage('/', 'HomePage', () => import('./pages/home/HomePage.tsx')),
   page('/keys', 'KeysPage', () => import('./pages/keys/KeysPage.tsx')),
   page('/usage', 'UsagePage', () => import('./pages/usage/UsagePage.tsx')),
   page('/apps', 'AppsPage', () => import('./pages/usage/AppsPage.tsx')),

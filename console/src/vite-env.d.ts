@@ -1,9 +1,12 @@
 declare module 'virtual:theme.css'
 
-declare module 'virtual:table-texts/*' {
+declare module 'virtual:texts/*' {
+  import type en from './locales/en.json'
   import type { TableTexts } from './locales/table-texts.ts'
 
-  export const tables: TableTexts
+  // Of the sections of the pages a file has all, the other none.
+  const texts: Partial<typeof en & TableTexts>
+  export default texts
 }
 
 declare module 'virtual:log-facts' {

@@ -1,6 +1,4 @@
-import { given, type Given } from './objects.ts'
 import { fieldError } from './refusals.ts'
-import { optional, time } from './schema.ts'
 import { DAY_MS, dayAfter, isDay } from './time.ts'
 
 /**
@@ -39,13 +37,6 @@ export function timeParameter(query: URLSearchParams, name: string): number | nu
   const value = Date.parse(text)
   if (!Number.isNaN(value)) return value
   throw fieldError(name, 'time', {}, `must be an ISO time such as 2026-11-20T15:06:04Z, got '${text.slice(0, 40)}'`)
-}
-
-/** A part of a list by time. */
-export const TIME_RANGE = { from: optional(time()), to: optional(time('Not included.')) }
-
-export function timeRange(query: URLSearchParams): Given<{ readonly fromMs: number; readonly toMs: number }> {
-  return given({ fromMs: timeParameter(query, 'from'), toMs: timeParameter(query, 'to') })
 }
 
 /** One of the values that a parameter may have; null when absent. */

@@ -10,6 +10,7 @@ import {
 } from '@tanstack/react-query'
 import { useCallback, useRef } from 'react'
 import type { SessionState } from '../../../src/api/cabinet/session-contract.ts'
+import { speakOf } from '../i18n.ts'
 import { confirm, type Question } from '../parts/Dialog.tsx'
 import { tellDone, tellFailure } from '../parts/Loaded.tsx'
 import { ApiFailure, call } from './call.ts'
@@ -115,7 +116,7 @@ async function proven<E extends ActEndpoint>(endpoint: E, input: Input<E>): Prom
     return await call(endpoint, input)
   } catch (thrown) {
     if (!needsProof(thrown)) throw thrown
-    const { askForProof } = await import('../parts/ask-for-proof.tsx')
+    const [{ askForProof }] = await Promise.all([import('../parts/ask-for-proof.tsx'), speakOf('pages')])
     // A field of AnyInput has this type in every Input<E>, or is absent there; a route that asks for a proof has a body
     // with it.
     const given = input as AnyInput & { readonly body?: object }

@@ -19,6 +19,21 @@ export interface LogFact {
 /** In the order of the page of a request. */
 export const LOG_FACTS: readonly LogFact[] = FACTS.map(({ name, style }) => ({ name, style }))
 
+/** The sections of texts that no first page needs: neither home nor the pages before sign-in. */
+export const PAGE_SECTIONS = [
+  'apps',
+  'finish',
+  'health',
+  'ledger',
+  'models',
+  'notices',
+  'people',
+  'play',
+  'request',
+  'security',
+  'statement',
+] as const
+
 /** Texts that are in the tables of the server, next to the names that they translate. */
 export interface TableTexts {
   /** A line of a bill. */

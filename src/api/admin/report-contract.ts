@@ -1,4 +1,4 @@
-import { TIME_RANGE } from '../../base/query-parameters.ts'
+import { TIME_RANGE } from '../../base/time-range.ts'
 import { Refusal, REFUSAL_FILTERS } from '../records/refusals.ts'
 import { EXAMPLE_DAYS } from '../records/route-rows.ts'
 import { ERROR_TYPES } from '../../base/errors.ts'

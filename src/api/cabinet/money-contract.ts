@@ -1,4 +1,4 @@
-import { TIME_RANGE } from '../../base/query-parameters.ts'
+import { TIME_RANGE } from '../../base/time-range.ts'
 import {
   body,
   filled,

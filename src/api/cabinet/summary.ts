@@ -1,6 +1,7 @@
 import { compare, rubles } from '../../base/money.ts'
 import { given } from '../../base/objects.ts'
-import { choiceParameter, dayRange, timeRange } from '../../base/query-parameters.ts'
+import { choiceParameter, dayRange } from '../../base/query-parameters.ts'
+import { timeRange } from '../../base/time-range.ts'
 import { reasonError } from '../../base/refusals.ts'
 import { DAY_MS, dayAfter, isoTime } from '../../base/time.ts'
 import { wire } from '../../base/wire-route.ts'

@@ -1,6 +1,7 @@
 import { ERROR_TYPES } from '../../base/errors.ts'
 import { given } from '../../base/objects.ts'
-import { choiceParameter, textParameter, TIME_RANGE, timeRange } from '../../base/query-parameters.ts'
+import { choiceParameter, textParameter } from '../../base/query-parameters.ts'
+import { TIME_RANGE, timeRange } from '../../base/time-range.ts'
 import {
   list,
   map,

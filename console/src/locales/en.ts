@@ -1,4 +1,0 @@
-import { tables } from 'virtual:table-texts/en'
-import own from './en.json'
-
-export const texts = { ...own, ...tables }
