@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request } from 'undici'
+import { audioForm } from '../harness/audio-files.ts'
 import { balanceOf, createVideo, videoUntil } from '../harness/video-jobs.ts'
 import { tollgate, key, accountId, VIDEO, serveSandboxVideos } from './sandbox-videos-world.ts'
 import { refused } from '../harness/refused.ts'
@@ -12,7 +13,7 @@ test('202, then the record of each state, the exact hold, and one charge and one
   const account = await tollgate.createAccount({ balance: 100 })
   const created = await tollgate.request('POST', '/v1/videos', {
     key: account.key,
-    body: { ...VIDEO, prompt: 'A lake\nsandbox: delay_ms=1500', duration: 8, size: '1920x1080' },
+    body: { ...VIDEO, prompt: 'A lake\nsandbox: delay_ms=1500', duration: 8, size: '1920x1080', user: 'ann' },
     headers: { 'x-request-id': 'my-video', 'x-title': 'Films' },
   })
   assert.equal(created.status, 202)
@@ -64,10 +65,16 @@ test('202, then the record of each state, the exact hold, and one charge and one
       logs[0].output_tokens,
       logs[0].provider_name,
       logs[0].app_title,
+      logs[0].end_user,
       logs[0].billing_basis,
     ],
-    [id, 'video', 'completed', 6, 0, 0, 'Sandbox', 'Films', 'provider_usage'],
+    [id, 'video', 'completed', 6, 0, 0, 'Sandbox', 'Films', 'ann', 'provider_usage'],
   )
+  const form = audioForm({ ...VIDEO, prompt: 'A lake', seconds: '4', user: 'bob' }, null)
+  const sent = await tollgate.request('POST', '/v1/videos', { key: account.key, ...form })
+  assert.equal(sent.status, 202, sent.text)
+  await videoUntil(tollgate, account.key, sent.body.id, 'completed')
+  assert.equal((await tollgate.get('/v1/generation?end_user=bob', account.key)).body.total, 1, 'a form names one too')
 })
 
 test('prices: by the second, by the resolution and by the request, each exact', async () => {

@@ -29,7 +29,7 @@ import {
   refuseNulInForm,
 } from '../../kinds/fields/outward-names.ts'
 import { VideoBody, parseVideo, parseVideoForm } from '../../protocols/videos/client.ts'
-import type { VideoRequest } from '../../protocols/videos/request.ts'
+import type { VideoCall, VideoRequest } from '../../protocols/videos/request.ts'
 import { type IdempotentCalls, payerOf } from '../idempotency/idempotent-calls.ts'
 import type { RoomEdge } from '../paid-room.ts'
 import type { AccountVideos } from './account-videos.ts'
@@ -83,10 +83,8 @@ function created(
   call: Call<Principal>,
 ): Promise<Reply> {
   const principal = payerOf(call)
-  const request = withSession(
-    requestOf(call, (name) => outwardName(principal.accountId, name)),
-    call,
-  )
+  const { endUser, ...read } = requestOf(call, (name) => outwardName(principal.accountId, name))
+  const request = withSession(read.request, call)
   const address = publicUrlOf(publicUrl, call)
   const { requestId, arrivedAtMs } = call
   const create = async (id: string | null): Promise<Reply> =>
@@ -100,7 +98,7 @@ function created(
           requestId,
           arrivedAtMs,
           ...appIdentity(call.request.headers, call.request.url),
-          endUser: endUserOf(call.json),
+          endUser,
         },
         address,
       ),
@@ -109,11 +107,15 @@ function created(
 }
 
 /** The body as an object: OpenAI's clients send a form, with or without a file. */
-function requestOf({ json, request, rawBody }: Call<Principal>, outward: OutwardName): VideoRequest {
-  if (json !== undefined) return parseVideo(outwardBody(json, outward))
-  const form = parseMultipart(request.headers['content-type'], rawBody ?? Buffer.alloc(0))
+function requestOf(
+  { json, request: { headers }, rawBody }: Call<Principal>,
+  outward: OutwardName,
+): Pick<VideoCall, 'request' | 'endUser'> {
+  if (json !== undefined) return { request: parseVideo(outwardBody(json, outward)), endUser: endUserOf(json) }
+  const form = parseMultipart(headers['content-type'], rawBody ?? Buffer.alloc(0))
   refuseNulInForm(form)
-  return parseVideoForm(outwardForm(form, outward))
+  const request = parseVideoForm(outwardForm(form, outward))
+  return { request, endUser: endUserOf(Object.fromEntries(form.fields)) }
 }
 
 function accepted(call: Call<Principal>, record: Record<string, unknown>): Reply {
