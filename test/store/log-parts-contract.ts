@@ -14,7 +14,8 @@ export function logPartsContract(newDatabase: () => Promise<string>, open: (url:
       const id = newId('gen-')
       await bench.hold(customer, 10n, id)
       bench.clock.advance(1_000)
-      await bench.settle(customer, id, 1n)
+      const record = { ...bench.record(customer, id), endUser: 'ann' }
+      await bench.ledger.settle({ generationId: id, costMicro: 1n, providerCostMicro: 0n, insuredMicro: 0n, record })
     }
     const parts = async (): Promise<readonly unknown[]> =>
       (
@@ -47,6 +48,10 @@ export function logPartsContract(newDatabase: () => Promise<string>, open: (url:
     await bench.auditClean()
     const page = await bench.store.generations.list({ accountId: customer.accountId, limit: 10, offset: 0 })
     assert.deepEqual([page.total, page.data.length], [2, 2])
+    const named = { accountId: customer.accountId, endUser: 'ann', limit: 10, offset: 0 }
+    assert.deepEqual((await bench.store.generations.list(named)).data, page.data)
+    assert.equal(await bench.store.logUpkeep.removeEndUsers(), 5, 'the names go with the rows')
+    assert.deepEqual((await bench.store.generations.list(named)).data, page.data)
     await answer()
     await bench.auditClean()
     await bench.store.close()
