@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { timedId, type IdSource } from '../base/ids.ts'
 import type { JsonMember } from '../base/json-scan.ts'
 import type { BodyHold } from './body-budget.ts'
-import type { Body } from './body.ts'
+import { isLong, parseJsonObject, type Body } from './body.ts'
 import type { Call, EdgeAccess, Route, TurnMemory } from './edge.ts'
 import { RequestLine, type RequestLogSink } from './request-log.ts'
 
@@ -24,6 +24,7 @@ const EXPOSED = [
 ].join(', ')
 /** A year, for this host name only: subdomains may not be ours. */
 const TRANSPORT_SECURITY = 'max-age=31536000'
+const NO_BYTES = Buffer.alloc(0)
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({})
 
 export interface ExchangePorts<P> {
@@ -62,11 +63,11 @@ export class Exchange<P> implements Call<P> {
   message: Buffer | null = null
   /** Opens a WebSocket after the checks; null = the request asks for none. */
   opens: (() => void) | null = null
-  json: Record<string, unknown> | undefined = undefined
   body: Body | null = null
   /** The bytes of its body in the node's budget. */
   bodyHold: BodyHold | null = null
   readonly #ports: ExchangePorts<P>
+  #json: Record<string, unknown> | 'dropped' | undefined = undefined
   #query: URLSearchParams | null = null
   #baseHeaders: Readonly<Record<string, string>> | null = null
 
@@ -100,6 +101,21 @@ export class Exchange<P> implements Call<P> {
     this.path = queryAt === -1 ? url : url.slice(0, queryAt)
     // Without a valid path the target may belong to the customer API, so it is treated as such.
     this.isPublic = isPublicPath(this.path) || !this.path.startsWith('/')
+  }
+
+  get json(): Record<string, unknown> | undefined {
+    if (this.#json === 'dropped') this.#json = parseJsonObject(this.body?.bytes ?? NO_BYTES)
+    return this.#json
+  }
+
+  set json(value: Record<string, unknown> | undefined) {
+    this.#json = value
+  }
+
+  dropJson(): void {
+    const { body } = this
+    // A long one is read in turns, so it cannot be read again at once.
+    if (this.#json !== undefined && body !== null && !isLong(body.bytes)) this.#json = 'dropped'
   }
 
   get rawBody(): Buffer | undefined {

@@ -77,7 +77,7 @@ export class Client {
         claim: null,
         keeper: null,
         session: null,
-        sent: undefined,
+        sent: () => undefined,
         earlier: [],
       })
       await this.#serve(generation)

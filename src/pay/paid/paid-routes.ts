@@ -103,7 +103,7 @@ async function readCall(
     sessionId,
     publicUrl: publicUrlOf(publicUrl, { request, isSecure }),
   }
-  const sent = form === null ? json : Object.fromEntries([...form.fields, ...form.files.map(nameOf)])
+  const sent = form === null ? () => call.json : () => Object.fromEntries([...form.fields, ...form.files.map(nameOf)])
   const read = await kind.read(input, call)
   if ('operation' in read) return { ...read, sent }
   // The id is logged, and keeps a conversation at one provider.
@@ -168,6 +168,7 @@ export async function answerPaid(
     sent,
     earlier,
   })
+  call.dropJson()
   if (keeper?.background === true && operation.delivery === 'whole') return inBackground(call, generation, keeper)
   let stream: ClientStream | null = null
   // Until the stream is opened, nothing else watches the socket.

@@ -35,7 +35,7 @@ export interface WorstPrice {
  * searches, whose reported count replaces this one.
  */
 export function fixedUsage(request: ChatRequest, endpoint: Endpoint, inputs = 1): Usage {
-  const images = imageCount(request.messages) * inputs
+  const images = request.inputModalities.has('image') ? imageCount(request.messages) * inputs : 0
   return {
     request: inputs,
     ...(images === 0 ? {} : { image_input: images }),

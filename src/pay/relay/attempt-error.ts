@@ -222,8 +222,8 @@ const NAMES: ReadonlySet<string> = new Set(['model', 'models'])
 
 /** The words of a request, and the items of the conversation that it continues or refers to. */
 export interface RequestWords {
-  /** The parsed JSON of the request, or the fields of its form. */
-  readonly sent: unknown
+  /** Returns the parsed JSON of the request, or the fields of its form. */
+  readonly sent: () => unknown
   readonly earlier: readonly unknown[]
 }
 

@@ -113,7 +113,8 @@ export class AttemptQueue {
    * Records the failure, for this request and for the endpoint's health. The request's words are given, so that they
    * are not repeated.
    */
-  fail(found: AttemptFailure | 'empty', { sent, earlier }: RequestWords): FailedAttempt {
+  fail(found: AttemptFailure | 'empty', { sent: words, earlier }: RequestWords): FailedAttempt {
+    const sent = words()
     const failure = withoutEcho(found, [sent, earlier])
     const { health, keyPools } = this.#ports
     const { model, endpoint } = this.#candidate

@@ -485,13 +485,14 @@ export class Generation {
   }
 
   #record(outcome: Outcome): GenerationRecord {
+    const { failed } = this.#tries
     return recordOf(this.input, outcome, {
       candidate: this.#candidate,
       upstreamId: this.#asked?.attempt.upstreamId ?? null,
       serviceTier: this.#asked?.attempt.serviceTier ?? null,
       dropped: this.dropped,
       attempts: this.#tries.attempts,
-      failedAttempts: failureNotes(this.#tries.failed, [this.input.sent, this.input.earlier]),
+      failedAttempts: failed.length === 0 ? [] : failureNotes(failed, [this.input.sent(), this.input.earlier]),
       firstTokenMs: this.#asked?.attempt.firstTokenMs ?? null,
       endedMs: this.#ports.clock.monotonic(),
     })

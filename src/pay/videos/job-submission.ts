@@ -75,7 +75,7 @@ export class JobSubmission {
         this.#queue.succeed(null, null)
         return this.#accept(outcome)
       }
-      const attempt = this.#queue.fail(outcome.failure, { sent: null, earlier: [this.#operation] })
+      const attempt = this.#queue.fail(outcome.failure, { sent: () => null, earlier: [this.#operation] })
       if (outcome.status === 'unknown') return this.#park(unknownText(attempt))
       const { endpoint } = this.#queue.candidate
       const next = this.#queue.next(attempt)

@@ -141,6 +141,7 @@ export function openaiBytes(call: ChatCall): Buffer {
   const raw = takesRaw(call, fitted) ? rawMessagesOf(call.request) : null
   if (raw === null) return Buffer.from(JSON.stringify(bodyOf(call, fitted)))
   const messages = new JsonBytes(raw)
+  call.request.rawMessages?.drop()
   return Buffer.concat(jsonParts({ ...bodyOf(call, { ...fitted, messages: [] }), messages }, [messages]))
 }
 
