@@ -53,6 +53,8 @@ export interface JsonMember {
   readonly bytes: Buffer
   /** The number of keys of all objects in it. */
   readonly keys: number
+  /** Tells whose memory holds `bytes` that `copy` has the same bytes, so that its own need not stay. */
+  readonly moveTo?: (copy: Buffer) => void
 }
 
 /** The position of a member's value in the outermost object, and the number of keys before each of its ends. */

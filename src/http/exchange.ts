@@ -123,7 +123,20 @@ export class Exchange<P> implements Call<P> {
   }
 
   jsonMember(name: string): JsonMember | null {
-    return this.body?.scan?.member(this.body.bytes, name) ?? null
+    const { body } = this
+    const member = body?.scan?.member(body.bytes, name) ?? null
+    if (body === null || member === null) return null
+    const from = member.bytes.byteOffset - body.bytes.byteOffset
+    return { ...member, moveTo: this.#movesMember(from, from + member.bytes.length) }
+  }
+
+  /** Must not hold the body itself, which it is there to free. */
+  #movesMember(from: number, to: number): (copy: Buffer) => void {
+    return (copy) => {
+      if (this.body === null) return
+      const { bytes, scan } = this.body
+      this.body = new MovedBody([Buffer.from(bytes.subarray(0, from)), copy, Buffer.from(bytes.subarray(to))], scan)
+    }
   }
 
   /** The protocol in whose form its errors are written. */
@@ -156,6 +169,21 @@ export class Exchange<P> implements Call<P> {
     for (const name in accessHeaders) own[name] = accessHeaders[name] ?? ''
     this.#baseHeaders = own
     return own
+  }
+}
+
+/** A body the largest part of which is in other memory, such as that of the body for a provider. */
+class MovedBody implements Body {
+  readonly scan: Body['scan']
+  readonly #parts: readonly Buffer[]
+
+  constructor(parts: readonly Buffer[], scan: Body['scan']) {
+    this.#parts = parts
+    this.scan = scan
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#parts)
   }
 }
 

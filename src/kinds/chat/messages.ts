@@ -113,7 +113,7 @@ const BYTES_MIN = 8_192
 export function withRawMessages(request: ChatRequest, json: unknown, member: JsonMember | null): ChatRequest {
   if (member === null || member.bytes.length < BYTES_MIN || !isObject(json)) return request
   if (keysKept(json['messages'], request.messages) !== member.keys) return request
-  const rawMessages = new DroppedMessages(request.messages, member.bytes)
+  const rawMessages = new DroppedMessages(request.messages, member)
   return { ...request, messages: rawMessages.of, rawMessages }
 }
 
@@ -121,20 +121,22 @@ export function withRawMessages(request: ChatRequest, json: unknown, member: Jso
 const CONTENT_CHARS_MIN = 512
 
 /**
- * Messages whose contents need not stay in memory while a provider answers. A content that is asked for after `drop` is
- * read again from the bytes. Texts that live as long as an answer are copied by each collection of garbage: with
+ * Messages whose contents need not stay in memory while a provider answers. After `drop`, a content that is asked for
+ * is read again from the bytes. Whatever lives as long as an answer is copied by each collection of garbage: with
  * prompts of 100 kB that took a quarter of a chat's CPU.
  */
 class DroppedMessages implements RawMessages {
   readonly of: readonly ChatMessage[]
-  readonly bytes: Buffer
+  readonly #moveTo: JsonMember['moveTo']
+  #bytes: Buffer
   #read: readonly ChatMessage[] | null
 
-  constructor(messages: readonly ChatMessage[], bytes: Buffer) {
-    this.bytes = bytes
+  constructor(messages: readonly ChatMessage[], { bytes, moveTo }: JsonMember) {
+    this.#moveTo = moveTo
+    this.#bytes = bytes
     this.#read = messages
     const contentAt = (index: number): ChatMessage['content'] => {
-      this.#read ??= parseMessages(JSON.parse(bytes.toString()))
+      this.#read ??= parseMessages(JSON.parse(this.#bytes.toString()))
       return this.#read[index]?.content ?? null
     }
     this.of = messages.map((message, index) =>
@@ -149,8 +151,14 @@ class DroppedMessages implements RawMessages {
     )
   }
 
-  drop(): void {
+  get bytes(): Buffer {
+    return this.#bytes
+  }
+
+  drop(copy: Buffer): void {
     this.#read = null
+    this.#bytes = copy
+    this.#moveTo?.(copy)
   }
 }
 

@@ -36,8 +36,8 @@ export interface RawMessages {
   /** The parsed messages of these bytes. A request whose messages have been replaced must not send them. */
   readonly of: readonly ChatMessage[]
   readonly bytes: Buffer
-  /** Frees the contents of `of`, which are read again from the bytes if they are asked for. */
-  drop(): void
+  /** Frees the contents of `of`, which are read again if they are asked for, and the bytes, which `copy` repeats. */
+  drop(copy: Buffer): void
 }
 
 export interface ChatMessage {

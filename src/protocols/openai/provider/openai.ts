@@ -141,8 +141,11 @@ export function openaiBytes(call: ChatCall): Buffer {
   const raw = takesRaw(call, fitted) ? rawMessagesOf(call.request) : null
   if (raw === null) return Buffer.from(JSON.stringify(bodyOf(call, fitted)))
   const messages = new JsonBytes(raw)
-  call.request.rawMessages?.drop()
-  return Buffer.concat(jsonParts({ ...bodyOf(call, { ...fitted, messages: [] }), messages }, [messages]))
+  const parts = jsonParts({ ...bodyOf(call, { ...fitted, messages: [] }), messages }, [messages])
+  const body = Buffer.concat(parts)
+  const from = parts[0]?.length ?? 0
+  call.request.rawMessages?.drop(body.subarray(from, from + raw.length))
+  return body
 }
 
 /**
