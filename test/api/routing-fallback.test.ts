@@ -45,6 +45,11 @@ const bench = await lasting(
           { provider: 'a', ...MIDDLE },
         ],
         'v/worded': [{ provider: 'worded', ...CHEAP }],
+        'v/three': [
+          { provider: 'a', ...CHEAP },
+          { provider: 'b', ...MIDDLE },
+          { provider: 'worded', prompt: 2_000, completion: 2_000 },
+        ],
         ...Object.fromEntries(
           Object.keys(POOLS).map((slug) => [
             `v/${slug}`,
@@ -280,5 +285,42 @@ describe('a request that a provider has no words for', () => {
     assert.deepEqual(outcome(await bench.ask({ model: 'v/mixed', messages, provider: order })), [['a'], 503])
     bench.server.clock.advance(60_000)
     assert.deepEqual(outcome(await bench.ask({ model: 'v/mixed', messages, provider: { order: ['a'] } })), [['a'], 503])
+  })
+})
+
+describe('a long prompt, which is not kept in memory while a provider answers,', () => {
+  const long = (word: string): string => `${word} «ё» \\ " `.repeat(1_500)
+  const system = { role: 'system', content: long('rules') }
+  const textsOf = (list: readonly { readonly text: string }[]): string => list.map(({ text }) => text).join('')
+  const parts = [long('first'), long('the second harbour')].map((text) => ({ type: 'text', text }))
+  const messages = [system, { role: 'user', content: parts }]
+
+  test('reaches each provider of a chain whole', async () => {
+    const from = bench.upstream.asked.length
+    bench.upstream.says('a', fails(500))
+    bench.upstream.says('b', fails(500))
+    bench.upstream.says('worded', answersAsCohere)
+    assert.deepEqual(outcome(await bench.ask({ model: 'v/three', messages })), [['a', 'b', 'worded'], 200])
+    const sent = bench.upstream.asked.slice(from).map(({ body }) => body['messages'])
+    assert.deepEqual(sent.slice(0, 2), [messages, messages])
+    // oxlint-disable-next-line typescript/no-explicit-any
+    const [first, second] = sent[2] as any
+    assert.deepEqual([first, second.role], [system, 'user'])
+    assert.deepEqual(textsOf(second.content), textsOf(parts))
+  })
+
+  test('is known again when a provider quotes it, which no log repeats', async () => {
+    const said = 'Invalid input: the second harbour'
+    bench.upstream.says('a', (response) => {
+      response.writeHead(400, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ error: { message: said } }))
+    })
+    const { headers } = await bench.ask({ model: 'v/pair', messages })
+    const { body } = await bench.server.admin('GET', `/admin/v1/generations/${String(headers['x-generation-id'])}`)
+    assert.equal(body.tries[0].said, '[withheld: it may repeat the prompt]')
+    bench.server.clock.advance(60_000)
+    const other = await bench.ask({ model: 'v/pair', messages: [{ role: 'user', content: long('third') }] })
+    const story = await bench.server.admin('GET', `/admin/v1/generations/${String(other.headers['x-generation-id'])}`)
+    assert.equal(story.body.tries[0].said, said)
   })
 })

@@ -134,7 +134,12 @@ test('whatever a client writes, the bytes that a provider gets say what the requ
         generationId: 'gen-1-a',
         splice: null,
       }
-      assert.deepEqual(JSON.parse(openaiBytes(call).toString()), openaiBody(call))
+      const before = structuredClone(request.messages)
+      const bytes = openaiBytes(call)
+      // The contents are dropped, and read again, as often as a provider is asked.
+      assert.deepEqual(request.messages, before)
+      assert.deepEqual(openaiBytes(call), bytes)
+      assert.deepEqual(JSON.parse(bytes.toString()), openaiBody(call))
     }),
     { numRuns: 2_000 },
   )
