@@ -119,6 +119,14 @@ export function withRawMessages(request: ChatRequest, json: unknown, member: Jso
 
 /** A shorter content is kept: it would cost more to read it again. */
 const CONTENT_CHARS_MIN = 512
+const READ = Symbol('read')
+/** One getter for all messages, so that they have one shape; it is copied as a value, and written as JSON like one. */
+const CONTENT = {
+  enumerable: true,
+  get(this: { readonly [READ]: () => ChatMessage['content'] }) {
+    return this[READ]()
+  },
+}
 
 /**
  * Messages whose contents need not stay in memory while a provider answers. After `drop`, a content that is asked for
@@ -135,24 +143,25 @@ class DroppedMessages implements RawMessages {
     this.#moveTo = moveTo
     this.#bytes = bytes
     this.#read = messages
-    const contentAt = (index: number): ChatMessage['content'] => {
-      this.#read ??= parseMessages(JSON.parse(this.#bytes.toString()))
-      return this.#read[index]?.content ?? null
-    }
     this.of = messages.map((message, index) =>
       typeof message.content === 'string' && message.content.length < CONTENT_CHARS_MIN
         ? message
-        : {
-            ...message,
-            get content() {
-              return contentAt(index)
-            },
-          },
+        : this.#withoutContent(message, index),
     )
   }
 
   get bytes(): Buffer {
     return this.#bytes
+  }
+
+  #withoutContent({ content: _content, ...rest }: ChatMessage, index: number): ChatMessage {
+    const content = (): ChatMessage['content'] => this.#contentAt(index)
+    return Object.defineProperties(rest, { [READ]: { value: content }, content: CONTENT }) as ChatMessage
+  }
+
+  #contentAt(index: number): ChatMessage['content'] {
+    this.#read ??= parseMessages(JSON.parse(this.#bytes.toString()))
+    return this.#read[index]?.content ?? null
   }
 
   drop(copy: Buffer): void {
