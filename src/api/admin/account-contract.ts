@@ -1,4 +1,4 @@
-import { EXAMPLE_DAYS } from '../records/route-rows.ts'
+import { Deleted, EXAMPLE_DAYS } from '../records/route-rows.ts'
 import {
   body,
   filled,
@@ -20,15 +20,7 @@ import { ProofBody } from '../../base/wire-route.ts'
 import { CUSTOMER_MARKUP_MAX } from '../../catalog/customer-prices.ts'
 import { OPERATOR_ROLES } from '../../tables/scopes.ts'
 import { OperatorRole } from './token-contract.ts'
-import {
-  Deleted,
-  EXTERNAL_ID,
-  EXTERNAL_ID_CHANGE,
-  recordRows,
-  listed,
-  PageQuery,
-  WORDS_QUERY,
-} from './record-contract.ts'
+import { EXTERNAL_ID, EXTERNAL_ID_CHANGE, recordRows, listed, PageQuery, WORDS_QUERY } from './record-contract.ts'
 import {
   ACCOUNT_LIMIT,
   LIMIT_RESET,

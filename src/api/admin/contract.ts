@@ -1,5 +1,5 @@
 import { object, whole } from '../../base/schema.ts'
-import { completed } from '../records/route-rows.ts'
+import { completed, Deleted } from '../records/route-rows.ts'
 import { partsOf, type AdminWireRoute } from './admin-route.ts'
 import type { ApiOf } from '../../base/wire-route.ts'
 import {
@@ -12,7 +12,7 @@ import {
   UserQuery,
   ACCOUNT_ROUTES,
 } from './account-contract.ts'
-import { Deleted, listed, recordRows } from './record-contract.ts'
+import { listed, recordRows } from './record-contract.ts'
 import {
   CatalogChange,
   CatalogDocument,

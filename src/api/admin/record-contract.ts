@@ -1,10 +1,9 @@
-import { CSV_FORMATS, CSV_FORMATS_TEXT } from '../../base/csv.ts'
+import { FileFormat } from '../records/route-rows.ts'
 import {
   flag,
   list,
   nullable,
   object,
-  oneOf,
   only,
   optional,
   text,
@@ -61,8 +60,6 @@ export function recordRows<
   return Object.fromEntries(made) as unknown as RecordRows<P, A, R>
 }
 
-export const FileFormat = oneOf(CSV_FORMATS, CSV_FORMATS_TEXT)
-
 export const PageQuery = object({
   limit: optional(whole('100 if absent.', { minimum: 1, maximum: 1_000 })),
   offset: optional(
@@ -74,9 +71,6 @@ export const PageQuery = object({
   format: optional(FileFormat),
 })
 export type PageQuery = Static<typeof PageQuery>
-
-export const Deleted = object({ id: text(), deleted: only(true) })
-export type Deleted = Static<typeof Deleted>
 
 /** Where the next page of a list begins. */
 export const NEXT_CURSOR = object({

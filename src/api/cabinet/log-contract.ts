@@ -1,4 +1,4 @@
-import { CSV_FORMATS, CSV_FORMATS_TEXT } from '../../base/csv.ts'
+import { FileFormat } from '../records/route-rows.ts'
 import { PAGE_DEPTH_MAX } from '../../base/query-parameters.ts'
 import { Refusal, REFUSAL_FILTERS } from '../records/refusals.ts'
 import {
@@ -24,7 +24,6 @@ import { STORY_FIELDS, StoryAttempt } from '../records/request-story-contract.ts
 import { REQUEST_TYPES } from '../../tables/model-types.ts'
 
 export const PAGE_SIZE = whole('50 if absent.', { minimum: 1, maximum: 300 })
-export const FileFormat = oneOf(CSV_FORMATS, CSV_FORMATS_TEXT)
 export const CURSOR = text('`next_cursor` of the page before.')
 
 export function cursored<T>(items: Schema<T>) {

@@ -10,8 +10,8 @@ import { cursorOf, type CabinetPorts, type Visit } from './ports.ts'
 import { isoTime, isoDay } from '../../base/time.ts'
 import type { HIJACKED } from '../../http/edge.ts'
 import { sendCsv } from '../../http/reply.ts'
-import { BYTE_ORDER_MARK, CSV_FORMATS, type CsvFormat, csvLine, type CsvValue } from '../../base/csv.ts'
-import { oneOf } from '../../base/schema.ts'
+import { BYTE_ORDER_MARK, type CsvFormat, csvLine, type CsvValue } from '../../base/csv.ts'
+import { FileFormat } from '../records/route-rows.ts'
 import { ownValue } from '../../base/own-value.ts'
 
 const LIMIT_DEFAULT = 50
@@ -64,7 +64,7 @@ const COLUMNS: readonly string[] = viewFields('log')
 export async function logCsv(ports: CabinetPorts, { call, accountId }: Visit): Promise<typeof HIJACKED> {
   const filter = logFilter(call.query, accountId)
   const name = `tollgate-log-${isoDay(ports.clock.now())}.csv`
-  const format = choiceParameter(call.query, 'format', oneOf(CSV_FORMATS)) ?? 'csv'
+  const format = choiceParameter(call.query, 'format', FileFormat) ?? 'csv'
   return sendCsv(call, name, linesOf(ports.store.log, filter, format))
 }
 

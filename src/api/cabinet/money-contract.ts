@@ -17,9 +17,9 @@ import {
   type Static,
 } from '../../base/schema.ts'
 import { type WireRoute } from '../../base/wire-route.ts'
-import { EXAMPLE_DAYS } from '../records/route-rows.ts'
+import { EXAMPLE_DAYS, FileFormat } from '../records/route-rows.ts'
 import { RefusalSums } from '../records/refusals.ts'
-import { CURSOR, FileFormat, PAGE_SIZE, cursored, DaySums, SpendSums } from './log-contract.ts'
+import { CURSOR, PAGE_SIZE, cursored, DaySums, SpendSums } from './log-contract.ts'
 import { Statement } from '../records/statement.ts'
 import { AccountLimit } from '../records/limits-contract.ts'
 import { Key } from './key-contract.ts'

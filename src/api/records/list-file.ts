@@ -1,14 +1,15 @@
-import { BYTE_ORDER_MARK, CSV_FORMATS, csvLine, type CsvFormat, type CsvValue } from '../../base/csv.ts'
+import { BYTE_ORDER_MARK, csvLine, type CsvFormat, type CsvValue } from '../../base/csv.ts'
 import { ownValue } from '../../base/own-value.ts'
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import { choiceParameter, wholeParameter } from '../../base/query-parameters.ts'
-import { oneOf, type JsonSchema } from '../../base/schema.ts'
+import type { JsonSchema } from '../../base/schema.ts'
 import { isoDay } from '../../base/time.ts'
 import type { Call, HIJACKED } from '../../http/edge.ts'
 import type { MediaType } from '../../base/wire-route.ts'
 import { sendCsv } from '../../http/reply.ts'
 import type { Page, PageRange } from '../../store/page.ts'
+import { FileFormat } from './route-rows.ts'
 
 /** Rows of one read, which takes some milliseconds. */
 const FILE_READ_ROWS = 300
@@ -17,8 +18,6 @@ const FILE_READ_ROWS = 300
 export interface ListRange extends PageRange {
   readonly cursor: string | null
 }
-
-const FileFormat = oneOf(CSV_FORMATS)
 
 /** The rows of a page of a list, and where the next one begins. */
 export interface ListedRows {

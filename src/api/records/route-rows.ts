@@ -1,10 +1,14 @@
+import { CSV_FORMATS, CSV_FORMATS_TEXT } from '../../base/csv.ts'
 import type { ErrorName } from '../../base/errors.ts'
 import { ownValue } from '../../base/own-value.ts'
-import { object, only, text } from '../../base/schema.ts'
+import { object, oneOf, only, text, type Static } from '../../base/schema.ts'
 import type { RouteExample, WireRoute } from '../../base/wire-route.ts'
 
 /** The answer of a route that deletes what its path names. */
 export const Deleted = object({ id: text(), deleted: only(true) })
+export type Deleted = Static<typeof Deleted>
+
+export const FileFormat = oneOf(CSV_FORMATS, CSV_FORMATS_TEXT)
 
 export const EXAMPLE_DAYS = { from: '2026-01-01', to: '2026-01-31' }
 const ID = 'Vb3kQ9xT2mLr7dWa'
