@@ -200,7 +200,10 @@ for (const { language, dark } of LOOKS) {
       const why = page.getByRole('alert').filter({ hasText: t('error.invalid_input') })
       await why.getByText(t('remedy.change')).waitFor()
       await why.getByText('The sandbox was asked to fail with 400').waitFor()
-      await page.getByRole('cell', { name: `${t('attempt_status.request')} (400)` }).waitFor()
+      await page
+        .getByRole('listitem')
+        .filter({ hasText: `${t('attempt_status.request')} (400)` })
+        .waitFor()
       const problems = [...(await findings(page, language))]
       // What a provider says of the operator's credentials is not for customers.
       await page.goto(`${tollgate.url}/log/${failed.get(401)}`)

@@ -1,4 +1,5 @@
 import { Text } from '@mantine/core'
+import clsx from 'clsx'
 import type { CSSProperties } from 'react'
 import type { RequestStory } from '../../../../src/api/cabinet/log-contract.ts'
 import type { BillAdjustment, BillLine, StoryParts } from '../../../../src/api/records/request-story-contract.ts'
@@ -8,7 +9,8 @@ import { currentLanguage } from '../../i18n.ts'
 import { Facts } from '../../parts/Page.tsx'
 import { format, t } from '../../parts/words.ts'
 import css from './bill.module.css'
-import { Note } from '../../parts/cells.tsx'
+import { Note, StatusBadge } from '../../parts/cells.tsx'
+import { attemptText } from '../../parts/failure-text.ts'
 
 /** µRUB in a ruble, as a power of ten. */
 const MICRO_PLACES = 6
@@ -176,4 +178,41 @@ export function Timeline({ story }: { readonly story: Pick<RequestStory, 'timing
       />
     </>
   )
+}
+
+/** The providers that were called, in order, with the result of each. */
+export function Route({ tries }: { readonly tries: RequestStory['attempts'] }) {
+  if (tries.length === 0) return <Text c="dimmed">{t('request.no_attempts')}</Text>
+  const numbered = tries.map((attempt, index) => ({ ...attempt, number: index + 1 }))
+  return (
+    <ol className={css.route}>
+      {numbered.map((attempt) => (
+        <li key={attempt.number}>
+          <span className={clsx('circle', attempt.outcome === 'answered' ? 'badge-good' : 'badge-bad')}>
+            {attempt.number}
+          </span>
+          <div>
+            <span className={css.provider}>{attempt.provider ?? '–'}</span>{' '}
+            <StatusBadge tone={attempt.outcome === 'answered' ? 'good' : 'bad'}>
+              {t(`request.${attempt.outcome}`)}
+            </StatusBadge>{' '}
+            <span className={css.why}>{attemptText(attempt)}</span>
+            {attempt.said !== null && (
+              <blockquote className={css.said} lang="en" aria-label={t('failure.said')}>
+                {attempt.said}
+              </blockquote>
+            )}
+          </div>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+/** Why the answer ended, and what the provider called it. */
+export function finishText(story: Pick<RequestStory, 'finish_reason' | 'native_finish_reason'>): string | null {
+  const { finish_reason: reason, native_finish_reason: native } = story
+  if (reason === null) return native
+  const name = t(`finish.${reason}`)
+  return native === null || native === reason ? name : `${name} (${native})`
 }

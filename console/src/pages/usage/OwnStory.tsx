@@ -4,14 +4,13 @@ import { facts } from 'virtual:log-facts'
 import type { RequestStory } from '../../../../src/api/cabinet/log-contract.ts'
 import type { FactStyle } from '../../../../src/ledger/generation-record.ts'
 import { useRead } from '../../api/hooks.ts'
-import { List } from '../../parts/List.tsx'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Facts, Section, Tile } from '../../parts/Page.tsx'
 import { requestEnd, Said } from '../../parts/cells.tsx'
 import { WarningIcon } from '../../parts/icons.ts'
-import { attemptText, errorName, remedyText } from '../../parts/failure-text.ts'
+import { errorName, remedyText } from '../../parts/failure-text.ts'
 import { format, t } from '../../parts/words.ts'
-import { Bill, Hold, Timeline } from './Bill.tsx'
+import { Bill, finishText, Hold, Route, Timeline } from './Bill.tsx'
 import { modelAt } from '../../parts/row-link.ts'
 
 /** What the customer sees of a request. */
@@ -64,7 +63,7 @@ function Story({ story }: { readonly story: RequestStory }) {
         </Section>
       </div>
       <Section title={t('request.attempts')} lead={t('request.attempts_lead')}>
-        <Attempts story={story} />
+        <Route tries={story.attempts} />
       </Section>
       <div className="halves">
         <Section title={t('request.bill')} lead={t('request.bill_lead', { version: story.price_version })}>
@@ -135,7 +134,7 @@ function WhatItWas({ story }: { readonly story: RequestStory }) {
         [t('log.filter_type'), t(`type.${story.type}`)],
         [t('usage.key'), story.key_name],
         [t('usage.app'), [story.app_title, story.app_url].filter((part) => part !== null).join(' · ')],
-        [t('request.finish'), <Finish key="finish" story={story} />],
+        [t('request.finish'), finishText(story)],
         ...facts.map(({ name, style }) => {
           const value = values[name] ?? null
           return [
@@ -154,40 +153,4 @@ function Fact({ value, style }: { readonly value: unknown; readonly style: FactS
   if (typeof value === 'number') return format.number(value)
   const text = String(value)
   return style === 'id' ? <span className="mono">{text}</span> : text
-}
-
-function Finish({ story: { finish_reason: reason, native_finish_reason: native } }: { readonly story: RequestStory }) {
-  return (
-    <>
-      {reason === null ? '–' : t(`finish.${reason}`)}
-      {native !== null && native !== reason && (
-        <>
-          {' '}
-          <code className="mono">{native}</code>
-        </>
-      )}
-    </>
-  )
-}
-
-/** The attempts of one request, of which there are few. */
-function Attempts({ story }: { readonly story: RequestStory }) {
-  return (
-    <List
-      label={t('request.attempts')}
-      rows={story.attempts.map((attempt, index) => ({ ...attempt, index: index + 1 }))}
-      rowId={({ index }) => index}
-      empty={{ picture: 'provider', title: t('request.no_attempts') }}
-      columns={[
-        { id: 'index', title: '№', value: ({ index }) => index },
-        { id: 'provider', title: t('log.filter_provider'), none: '–', value: ({ provider }) => provider },
-        {
-          id: 'outcome',
-          title: t('request.outcome'),
-          word: ({ outcome }) => [outcome === 'answered' ? 'good' : 'bad', t(`request.${outcome}`)],
-        },
-        { id: 'reason', title: t('request.reason'), wide: true, value: attemptText },
-      ]}
-    />
-  )
 }

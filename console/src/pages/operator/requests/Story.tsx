@@ -1,16 +1,14 @@
 import { Group, Text, Title } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
-import clsx from 'clsx'
 import type { ReactNode } from 'react'
 import type { GenerationStory } from '../../../../../src/api/admin/report-contract.ts'
 import { microOf, rubles } from '../../../../../src/base/money.ts'
 import { useRead } from '../../../api/hooks.ts'
-import { requestEnd, StatusBadge, Note } from '../../../parts/cells.tsx'
-import { attemptText } from '../../../parts/failure-text.ts'
+import { requestEnd, Note } from '../../../parts/cells.tsx'
 import { Loaded } from '../../../parts/Loaded.tsx'
 import { Facts } from '../../../parts/Page.tsx'
 import { format, t } from '../../../parts/words.ts'
-import { Bill, Hold, Timeline } from '../../usage/Bill.tsx'
+import { Bill, finishText, Hold, Route, Timeline } from '../../usage/Bill.tsx'
 import { ForCustomer } from './ForCustomer.tsx'
 import css from './drawer.module.css'
 
@@ -138,7 +136,7 @@ function What({ story }: { readonly story: GenerationStory }) {
         [t('usage.app'), [story.app_title, story.app_url].filter((part) => part !== null).join(' · ')],
         [t('log.filter_type'), t(`type.${story.type}`)],
         [t('request.speed'), story.tokens_per_second === null ? null : perSecond(story.tokens_per_second)],
-        [t('request.finish'), finishOf(story)],
+        [t('request.finish'), finishText(story)],
         [t('requests.basis'), t(`request.basis_${story.billing_basis}`)],
         [t('request.flagged'), story.flagged ? t('request.flagged_text') : null],
         [t('requests.endpoint'), mono(story.endpoint)],
@@ -162,38 +160,4 @@ function What({ story }: { readonly story: GenerationStory }) {
   function perSecond(tokens: number): string {
     return t('request.per_second', { tokens: format.number(tokens, 1) })
   }
-  function finishOf({ finish_reason: reason, native_finish_reason: native }: GenerationStory): string | null {
-    if (reason === null) return native
-    const name = t(`finish.${reason}`)
-    return native === null || native === reason ? name : `${name} (${native})`
-  }
-}
-
-/** The providers that were called, in order, with the result of each. */
-export function Route({ tries }: { readonly tries: GenerationStory['tries'] }) {
-  if (tries.length === 0) return <Text c="dimmed">{t('request.no_attempts')}</Text>
-  const numbered = tries.map((attempt, index) => ({ ...attempt, number: index + 1 }))
-  return (
-    <ol className={css.route}>
-      {numbered.map((attempt) => (
-        <li key={attempt.number}>
-          <span className={clsx('circle', attempt.outcome === 'answered' ? 'badge-good' : 'badge-bad')}>
-            {attempt.number}
-          </span>
-          <div>
-            <span className={css.provider}>{attempt.provider ?? '–'}</span>{' '}
-            <StatusBadge tone={attempt.outcome === 'answered' ? 'good' : 'bad'}>
-              {t(`request.${attempt.outcome}`)}
-            </StatusBadge>{' '}
-            <span className={css.why}>{attemptText(attempt)}</span>
-            {attempt.said !== null && (
-              <blockquote className={css.said} lang="en" aria-label={t('failure.said')}>
-                {attempt.said}
-              </blockquote>
-            )}
-          </div>
-        </li>
-      ))}
-    </ol>
-  )
 }
