@@ -30,6 +30,8 @@ const skip = browserSkip()
 const SOURCE = join(import.meta.dirname, '../../../console/src')
 const HEIGHT = 720
 const PHONE_WIDTH = 390
+/** Whoever uses the keyboard alone starts again at the top of the page. */
+const IS_LOST = 'document.activeElement === null || document.activeElement === document.body'
 const ON_CLOSE = "document.activeElement?.matches('.mantine-Modal-close') === true"
 
 /** A page without dialogs. */
@@ -243,6 +245,13 @@ for (const look of LOOKS)
             ...(await namelessControls(page)),
             ...guest.troubles.splice(0),
           ]
+          await page.keyboard.press('Escape')
+          const discard = page.locator('[data-dialog=discard]').getByRole('button').last()
+          if (await discard.isVisible()) await discard.click()
+          else if (await dialog.isVisible()) await dialog.getByRole('button').last().click()
+          await dialog.waitFor({ state: 'detached' })
+          await guest.settled()
+          if (await page.evaluate<boolean>(IS_LOST)) found.push('the focus is lost once it is closed')
           problems.push(...found.map((problem) => `${name}${what === undefined ? '' : ` (${what})`}: ${problem}`))
         }
         await guest.close()

@@ -256,7 +256,7 @@ function Comparison({ models }: { readonly models: readonly ModelRow[] }) {
   ]
   return (
     <ScrollArea viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': t('models.compare_title') }}>
-      <Table miw={180 + models.length * 190} withRowBorders>
+      <Table miw={180 + models.length * 190} withRowBorders borderColor="var(--line)">
         <Table.Thead>
           <Table.Tr>
             <Table.Td />
