@@ -126,6 +126,9 @@ function Focused({ children }: { readonly children: ReactNode }) {
       const field = current.querySelector<HTMLElement>(FIELDS)
       if (field === null) return
       watch.disconnect()
+      // The dialog may not have taken the focus yet: then it gives it to the field.
+      current.removeAttribute('data-autofocus')
+      field.setAttribute('data-autofocus', '')
       if (document.activeElement === current) field.focus()
     })
     if (first === current) watch.observe(current, { childList: true, subtree: true })

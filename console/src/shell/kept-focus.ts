@@ -9,7 +9,8 @@ interface Place {
 /**
  * Keeps the focus in the page. What had it may go, as a row that is deleted, a dialog, or an entry of a menu, or may be
  * disabled while its call runs; the browser then forgets it, and whoever uses the keyboard or a screen reader starts
- * anew. It returns to what had it before and still stands, or to what that was in, such as its list.
+ * anew. It returns to what had it before and still stands, or to what that was in, such as its list; at last to the
+ * page.
  */
 export function keepFocus(): void {
   /** The newest first. */
@@ -33,7 +34,9 @@ export function keepFocus(): void {
       return
     }
     if (document.activeElement !== document.body) return
-    for (const { element, around } of places) for (const one of [element, ...around]) if (takes(one)) return
+    const page = document.querySelector('main')
+    const left = places.flatMap(({ element, around }) => [element, ...around])
+    for (const one of page === null ? left : [...left, page]) if (takes(one)) return
   }
   new MutationObserver(look).observe(document.body, {
     childList: true,
