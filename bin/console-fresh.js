@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
-import { isFresh } from './program.js'
+import { isFresh, reasonOf } from './program.js'
 
 const ROOT = join(import.meta.dirname, '..')
 const SOURCES = [
@@ -70,10 +70,4 @@ function report(stderr) {
   process.stderr.write(
     `The console could not be built, the server goes on ${existsSync(STAMP) ? 'with the last build' : 'without it'}: ${reasonOf(stderr)}\n`,
   )
-}
-
-/** The line with the reason; Node prints the place before it. */
-function reasonOf(stderr) {
-  const lines = stderr.trim().split('\n')
-  return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines[0] ?? ''
 }

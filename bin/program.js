@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import cluster from 'node:cluster'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,9 +9,27 @@ const BUILT = join(ROOT, 'dist/main.js')
 const SOURCES = ['src', 'package-lock.json', 'scripts/build-server.ts']
 
 /**
- * The program to start: the bundle of `npm run build` if no source is newer, since it starts in half the time; else the
- * sources.
+ * Builds the bundle of a clone whose sources are newer: it takes a second, and the server that starts from it 60 MB
+ * less than from its sources. A failed build is reported and stops nothing.
  */
+export function freshenServer() {
+  if (cluster.isWorker || !existsSync(SOURCE) || isBuilt() || !existsSync(join(ROOT, 'node_modules/rolldown'))) return
+  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/build-server.ts')], {
+    cwd: ROOT,
+    stdio: ['ignore', 'inherit', 'pipe'],
+    encoding: 'utf8',
+  })
+  if (status !== 0)
+    process.stderr.write(`The server could not be built and starts from its sources: ${reasonOf(stderr)}\n`)
+}
+
+/** The line of a failed program's output with the reason; Node prints the place before it. */
+export function reasonOf(stderr) {
+  const lines = stderr.trim().split('\n')
+  return lines.find((line) => /^\w*Error\b/.test(line)) ?? lines[0] ?? ''
+}
+
+/** The program to start: the bundle if no source is newer, since it starts in half the time; else the sources. */
 export function program() {
   return !existsSync(SOURCE) || isBuilt() ? BUILT : SOURCE
 }

@@ -22,11 +22,12 @@ const { fileURLToPath, pathToFileURL } = await import('node:url')
 // Compiled code is kept for the next start, which takes half the time. If the folder cannot be written, the start is
 // only slower.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)))
+const { freshenServer, program } = await import('./program.js')
 if (starts) {
+  freshenServer()
   const { freshenConsoleBeside } = await import('./console-fresh.js')
   freshenConsoleBeside()
 }
-const { program } = await import('./program.js')
 await import(pathToFileURL(program()).href)
 
 /**

@@ -1,4 +1,4 @@
-import { copyFileSync, globSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { basename, join } from 'node:path'
 import { rolldown, type Plugin } from 'rolldown'
@@ -57,6 +57,18 @@ const plainHttp: Plugin = {
   },
 }
 
+/**
+ * V8 keeps the text of a program, with two bytes for each character if one of them is not Latin, which took 4 MB.
+ * Escapes mean the same in strings, templates and regular expressions.
+ */
+function escapeOthers(path: string): void {
+  const code = readFileSync(path, 'utf8')
+  writeFileSync(
+    path,
+    code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  )
+}
+
 /** Built in another folder and moved, `main.js` last, so that a server that starts meanwhile finds a whole build. */
 async function build(): Promise<void> {
   const startedMs = performance.now()
@@ -83,6 +95,7 @@ async function build(): Promise<void> {
     await bundle.close()
     const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
     writeFileSync(join(outDir, 'third-party.txt'), thirdPartyText(modules))
+    for (const name of globSync('*.js', { cwd: outDir })) escapeOthers(join(outDir, name))
     for (const path of DATA) copyFileSync(join(ROOT, path), join(outDir, basename(path)))
     names = globSync('*', { cwd: outDir }).toSorted(
       (left, right) => Number(left === 'main.js') - Number(right === 'main.js'),

@@ -43,6 +43,16 @@ test('npm start uses the bundle until a source is newer, and where there are no 
   assert.equal(started(), 'dist/main.js')
   write('src/other/file.ts', 3_000)
   assert.equal(started(), 'src/main.ts', 'a source is newer')
+  mkdirSync(join(clone, 'node_modules/rolldown'), { recursive: true })
+  assert.equal(started(), 'scripts/build-server.ts\nsrc/main.ts', 'a build that fails to write')
+  write('scripts/build-server.ts', OLD)
+  const built = join(clone, 'dist/built')
+  writeFileSync(
+    join(clone, 'scripts/build-server.ts'),
+    `(await import('node:fs')).utimesSync(${JSON.stringify(built)}, 4_000, 4_000)`,
+  )
+  utimesSync(join(clone, 'scripts/build-server.ts'), OLD, OLD)
+  assert.equal(started(), 'dist/main.js', 'it is built first, where its builder is installed')
   rmSync(join(clone, 'src'), { recursive: true })
   assert.equal(started(), 'dist/main.js', 'an image without sources')
 })
