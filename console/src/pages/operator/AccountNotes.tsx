@@ -8,7 +8,6 @@ import { t } from '../../parts/words.ts'
 import { useProfile } from '../../session.tsx'
 import { actorText } from './EventsPage.tsx'
 
-const CHARACTERS_MAX = 2_000
 const RENEWS = ['GET /admin/v1/accounts/:id/notes'] as const
 
 /** What operators write down about an account; its people never see it. */
@@ -79,7 +78,6 @@ function NoteForm({ account }: { readonly account: string }) {
         description={t('notes.lead')}
         autosize
         minRows={2}
-        maxLength={CHARACTERS_MAX}
         required
         {...form.field('text')}
       />
