@@ -162,7 +162,7 @@ export async function answerPaid(
     arrivedAtMs: call.arrivedAtMs,
     appUrl,
     appTitle,
-    endUser: endUserOf(sent),
+    endUser: endUserOf(sent()),
     claim,
     session: conversationOf(call.request.headers, call.json),
     sent,
