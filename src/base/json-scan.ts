@@ -64,8 +64,9 @@ interface MemberPlace {
   to: number
   keysUpTo: number
 }
-/** Members of an object with more than this cannot be found. */
+/** Members of an object with more than this, or with a name longer than the next, cannot be found. */
 const MEMBERS_MAX = 32
+const NAME_BYTES_MAX = 128
 
 /**
  * Counts the structure of a JSON text chunk by chunk as it arrives, so that a bomb is refused before it is complete.
@@ -153,11 +154,12 @@ export class JsonScan {
   }
 
   /**
-   * A member of the outermost object; null unless it occurs exactly once and the object has few members. `text` is
-   * everything that was pushed, and JSON.
+   * A member of the outermost object; null unless it occurs exactly once and the object has few members. One whose name
+   * is written with escapes may be the same again. `text` is everything that was pushed, and JSON.
    */
   member(text: Buffer, name: string): JsonMember | null {
     if (this.#members.length > MEMBERS_MAX) return null
+    if (!this.#members.every(({ from }) => isPlainName(text, from - 1))) return null
     const quoted = JSON.stringify(name)
     const [place, ...more] = this.#members.filter(({ from }) => isNamed(text, from - 1, quoted))
     if (place === undefined || more.length > 0) return null
@@ -228,10 +230,26 @@ export class JsonScan {
 
 /** Whether the key before the colon at `colon` is written as `quoted`. */
 function isNamed(text: Buffer, colon: number, quoted: string): boolean {
-  let end = colon
-  while (end > 0 && (text[end - 1] ?? 0) <= SPACE) end -= 1
+  const end = nameEnd(text, colon)
   const start = end - quoted.length
   return start >= 1 && text.toString('latin1', start, end) === quoted && text[start - 1] !== BACKSLASH
+}
+
+/** Whether the name before a colon is short and has no escape. */
+function isPlainName(text: Buffer, colon: number): boolean {
+  const last = nameEnd(text, colon) - 2
+  for (let at = last; at > last - NAME_BYTES_MAX && at > 0; at -= 1) {
+    if (text[at] === BACKSLASH) return false
+    if (text[at] === QUOTE) return text[at - 1] !== BACKSLASH
+  }
+  return false
+}
+
+/** The index after the closing quote of the name before a colon. */
+function nameEnd(text: Buffer, colon: number): number {
+  let end = colon
+  while (end > 0 && (text[end - 1] ?? 0) <= SPACE) end -= 1
+  return end
 }
 
 /** The approximate number of backslashes, from a sample. */

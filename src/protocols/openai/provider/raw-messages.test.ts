@@ -72,6 +72,11 @@ test('messages that come twice, under an escaped name or among many fields are w
     rawOf(messages, (given) => `{"\\u006dessages":${given}}`),
     null,
   )
+  // What is read, counted and held for is the last of them.
+  assert.equal(
+    rawOf(messages, (given) => `{"messages":${given},"m\\u0065ssages":[{"role":"user","content":"x"}]}`),
+    null,
+  )
   assert.equal(
     rawOf(messages, (given) => `{"a\\"messages":${given},"messages":[{"role":"user","content":"x"}]}`),
     null,
