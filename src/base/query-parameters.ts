@@ -30,12 +30,16 @@ export function wholeParameter(query: URLSearchParams, name: string, least: numb
     : fieldError(name, 'whole', { least, most }, `must be a whole number from ${least} to ${most}, ${got}`)
 }
 
+/** Years of four digits: days are compared as texts, and other times have no day. */
+const TIME_LEAST = Date.UTC(1970, 0)
+const TIME_MOST = Date.UTC(9999, 11)
+
 /** An ISO time of the query as Unix ms; null when absent. */
 export function timeParameter(query: URLSearchParams, name: string): number | null {
   const text = query.get(name)
   if (text === null) return null
   const value = Date.parse(text)
-  if (!Number.isNaN(value)) return value
+  if (value >= TIME_LEAST && value <= TIME_MOST) return value
   throw fieldError(name, 'time', {}, `must be an ISO time such as 2026-11-20T15:06:04Z, got '${text.slice(0, 40)}'`)
 }
 

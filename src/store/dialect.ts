@@ -33,6 +33,11 @@ export function listedNumbers(dialect: Dialect, column: string): string {
     : `${column} = ANY (ARRAY(SELECT json_array_elements_text(?::json)::bigint))`
 }
 
+/** The condition that a text contains the parameter as it is written; SQLite's LIKE takes `ANN` for `ann`. */
+export function contains(dialect: Dialect, column: string): string {
+  return `${dialect === 'sqlite' ? 'instr' : 'strpos'}(${column}, ?) > 0`
+}
+
 /** The rows of a list of objects, which is one parameter, as JSON; `jsonField` reads the fields of its column `value`. */
 export function listedRows(dialect: Dialect): string {
   return dialect === 'sqlite' ? 'json_each(?)' : 'json_array_elements(?::json)'

@@ -65,7 +65,10 @@ test('the log finds the requests of an end user, for the customer, the API and t
     const one = (await server.get(`/v1/generation?id=${listed.logs[0].generation_id}`, key)).body
     assert.equal(one.data.external_user, user)
   }
-  assert.deepEqual((await browser.get('log?end_user=nobody')).body.data, [])
+  for (const user of ['nobody', 'ANN']) {
+    assert.deepEqual((await browser.get(`log?end_user=${user}`)).body.data, [])
+    assert.deepEqual((await server.admin('GET', `/admin/v1/generations?end_user=${user}`)).body.data, [], user)
+  }
   assert.equal((await browser.get('log?limit=1')).body.data[0].end_user, CLAUDE)
 })
 
@@ -107,6 +110,8 @@ test('what was spent is split by end user, by day and by hour, and its sums are 
 test('the operator has the same of one account, and of who made the keys', async () => {
   const path = '/admin/v1/usage?group_by='
   refused(await server.admin('GET', `${path}end_user`), 400, 'invalid_input', /^account: /)
+  for (const time of ['-271821-04-20', '%2B275760-09-13'])
+    refused(await server.admin('GET', `${path}model&to=${time}T00:00:00Z`), 400, 'invalid_input', /^to: /)
   const { data } = (await server.admin('GET', `${path}end_user&account=${accountId}`)).body
   const own = (await browser.get('usage?group_by=end_user')).body.groups
   assert.deepEqual(

@@ -95,6 +95,7 @@ function* filters(customers: readonly Customer[], all: readonly GenerationRow[])
       { app: '' },
       { app: 'https://app.example' },
       { app: 'Ti_le' },
+      { app: 'ti_LE' },
       { endUser: 'иван_0' },
       { endUser: 'иван_1', app: '' },
     ],

@@ -2,9 +2,8 @@ import { ApiError } from '../../base/errors.ts'
 import { fieldError } from '../../base/refusals.ts'
 import type { GenerationRow } from '../../ledger/generation-record.ts'
 import { type LogFilter, type LogFilterName, type LogFilterValues, matchesLogFilter } from '../../ledger/log-filters.ts'
-import { likeLiteral } from '../accounts/account-store.ts'
 import { type Database, type Row, type SqlValue, big, integer } from '../database.ts'
-import { type Dialect, indexHint, listedNumbers, uncommon } from '../dialect.ts'
+import { contains, type Dialect, indexHint, listedNumbers, uncommon } from '../dialect.ts'
 import { firstSince, type Page, type PageRange, type TimeRange } from '../page.ts'
 import { GENERATION_SELECT, readGeneration } from './generation-row.ts'
 
@@ -370,31 +369,26 @@ const CONDITIONS: { readonly [K in LogFilterName]: FilterSql<LogFilterValues[K]>
   model: { ...column('model'), ...ofAccount('generation_model') },
   type: rare<string>('type', 'chat', 'generation_kind'),
   provider: column('provider'),
-  errorType: {
-    where: (type) => [String.raw`generation.record LIKE ? ESCAPE '\'`, `%"errorType":"${likeLiteral(type)}"%`],
-  },
-  flagged: { where: () => ['generation.record LIKE ?', '%"flagged":true%'] },
+  errorType: inRecord((type) => `"errorType":"${type}"`),
+  flagged: inRecord(() => '"flagged":true'),
   app: { where: appCondition },
-  endUser: {
-    where: (user) => [
-      String.raw`generation.record LIKE ? ESCAPE '\'`,
-      `%"endUser":${likeLiteral(JSON.stringify(user))}%`,
-    ],
-  },
+  endUser: inRecord((user) => `"endUser":${JSON.stringify(user)}`),
 }
 // These are exactly the names of the table.
 const NAMES = Object.keys(CONDITIONS) as LogFilterName[]
 
-/** The record is JSON as written by JSON.stringify; an app is its URL, else its title. */
-function appCondition(app: string): readonly [string, ...string[]] {
-  if (app === '')
-    return [String.raw`generation.record NOT LIKE '%"appUrl":%' AND generation.record NOT LIKE '%"appTitle":%'`]
-  const value = likeLiteral(JSON.stringify(app))
-  return [
-    String.raw`(generation.record LIKE ? ESCAPE '\' OR (generation.record LIKE ? ESCAPE '\' AND generation.record NOT LIKE '%"appUrl":%'))`,
-    `%"appUrl":${value}%`,
-    `%"appTitle":${value}%`,
-  ]
+/** The record is JSON as written by JSON.stringify. */
+function inRecord<T>(part: (value: T) => string): FilterSql<T> {
+  return { where: (value, dialect) => [contains(dialect, 'generation.record'), part(value)] }
+}
+
+/** An app is its URL, else its title. */
+function appCondition(app: string, dialect: Dialect): readonly [string, ...string[]] {
+  const has = contains(dialect, 'generation.record')
+  const [url, title] = ['"appUrl":', '"appTitle":']
+  if (app === '') return [`NOT ${has} AND NOT ${has}`, url, title]
+  const value = JSON.stringify(app)
+  return [`(${has} OR (${has} AND NOT ${has}))`, url + value, title + value, url]
 }
 
 /**
