@@ -8,7 +8,7 @@ const server = await gateway()
 const { browser: customer, accountId } = await signedUp(server)
 const notes = `/admin/v1/accounts/${accountId}/notes`
 
-test('operators write notes on an account, newest first; who wrote one deletes it, and its text stays nowhere', async () => {
+test('operators write notes on an account, newest first; who wrote one or an owner deletes it, and its text stays nowhere', async () => {
   const email = 'olga@example.com'
   const olga = await administrator(server, email)
   const own = await olga.request('POST', notes, { text: 'Pays by invoice.\nAsk before locking.' })
@@ -20,14 +20,23 @@ test('operators write notes on an account, newest first; who wrote one deletes i
   assert.deepEqual([first.body.total, first.body.data], [2, [other]])
   const second = await server.admin('GET', `${notes}?limit=1&cursor=${first.body.next_cursor}`)
   assert.deepEqual(second.body.data, [own.body])
-  refused(await olga.request('DELETE', `${notes}/${other.id}`), 404, 'not_found')
   assert.equal((await olga.request('DELETE', `${notes}/${own.body.id}`)).status, 200)
   refused(await olga.request('DELETE', `${notes}/${own.body.id}`), 404, 'not_found')
   assert.deepEqual((await server.admin('GET', notes)).body.data, [other])
+  for (const role of ['administrator', 'support']) {
+    const { token } = (await server.admin('POST', '/admin/v1/tokens', { name: `deletes-${role}`, role })).body
+    refused(await server.request('DELETE', `${notes}/${other.id}`, { key: token }), 404, 'not_found')
+  }
+  assert.equal((await olga.request('DELETE', `${notes}/${other.id}`)).status, 200)
+  refused(await olga.request('DELETE', `${notes}/${other.id}`), 404, 'not_found')
   const { data } = (await server.admin('GET', `/admin/v1/events?object=${accountId}&actor=${email}`)).body
   assert.deepEqual(
     data.map(({ action }: Readonly<Record<string, string>>) => action),
-    ['account.note_delete', 'account.note'],
+    ['account.note_delete', 'account.note_delete', 'account.note'],
+  )
+  assert.deepEqual(
+    data.slice(0, 2).map(({ before }: { readonly before: Readonly<Record<string, string>> }) => before['author']),
+    ['token', email],
   )
   assert.ok(!JSON.stringify(data).includes('invoice'))
 })

@@ -68,37 +68,52 @@ for (const { language, dark } of LOOKS) {
     assert.deepEqual([...problems, ...guest.troubles], [])
   })
 
-  test(`a note on an account is seen on its first tab, and deleted by who wrote it (${look})`, { skip }, async () => {
-    const customer = await signUp(tollgate, `noted-${look}@example.com`, { name: 'Ann Lee' })
-    const notes = `/admin/v1/accounts/${customer.accountId}/notes`
-    await tollgate.admin('POST', notes, { text: 'Звонок в понедельник' })
-    const operator = await promote(tollgate, await signUp(tollgate, `noter-${look}@example.com`))
-    const guest = await visitor(browser, tollgate.url, { language, dark })
-    const { page } = guest
-    await enter(guest.context, tollgate, operator)
-    await page.goto(`${tollgate.url}/operator/accounts/${customer.accountId}`)
-    await page.getByRole('link', { name: 'Звонок в понедельник' }).click()
-    const list = page.getByRole('table', { name: t('notes.title') }).getByRole('row')
-    await list.nth(1).waitFor()
-    assert.equal(await page.getByRole('button', { name: t('common.delete') }).count(), 0, "another's note")
-    await page.getByRole('textbox', { name: t('notes.text') }).fill('Платит по счёту.\nСначала спросить.')
-    const problems = [...(await findings(page, language))]
-    await page.getByRole('button', { name: t('notes.add') }).click()
-    await list.filter({ hasText: 'Платит по счёту.' }).filter({ hasText: operator.email }).waitFor()
-    assert.equal(await page.getByRole('textbox', { name: t('notes.text') }).inputValue(), '')
-    problems.push(...(await findings(page, language)))
-    await page.getByRole('button', { name: t('common.delete') }).click()
-    await page
-      .getByRole('dialog')
-      .getByRole('button', { name: t('common.delete') })
-      .click()
-    await list.filter({ hasText: 'Платит по счёту.' }).waitFor({ state: 'detached' })
-    assert.equal((await tollgate.admin('GET', notes)).body.total, 1)
-    await page.goto(`${tollgate.url}/operator/events?actor=${operator.email}`)
-    await page.getByText(t('action.account_note_delete')).first().waitFor()
-    await guest.close()
-    assert.deepEqual([...problems, ...guest.troubles], [])
-  })
+  test(
+    `a note on an account is seen on its first tab, and deleted by who wrote it or an owner (${look})`,
+    { skip },
+    async () => {
+      const customer = await signUp(tollgate, `noted-${look}@example.com`, { name: 'Ann Lee' })
+      const notes = `/admin/v1/accounts/${customer.accountId}/notes`
+      await tollgate.admin('POST', notes, { text: 'Звонок в понедельник' })
+      const operator = await promote(tollgate, await signUp(tollgate, `noter-${look}@example.com`), 'support')
+      const guest = await visitor(browser, tollgate.url, { language, dark })
+      const { page } = guest
+      await enter(guest.context, tollgate, operator)
+      await page.goto(`${tollgate.url}/operator/accounts/${customer.accountId}`)
+      await page.getByRole('link', { name: 'Звонок в понедельник' }).click()
+      const list = page.getByRole('table', { name: t('notes.title') }).getByRole('row')
+      await list.nth(1).waitFor()
+      assert.equal(await page.getByRole('button', { name: t('common.delete') }).count(), 0, "another's note")
+      await page.getByRole('textbox', { name: t('notes.text') }).fill('Платит по счёту.\nСначала спросить.')
+      const problems = [...(await findings(page, language))]
+      await page.getByRole('button', { name: t('notes.add') }).click()
+      await list.filter({ hasText: 'Платит по счёту.' }).filter({ hasText: operator.email }).waitFor()
+      assert.equal(await page.getByRole('textbox', { name: t('notes.text') }).inputValue(), '')
+      problems.push(...(await findings(page, language)))
+      await page.getByRole('button', { name: t('common.delete') }).click()
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: t('common.delete') })
+        .click()
+      await list.filter({ hasText: 'Платит по счёту.' }).waitFor({ state: 'detached' })
+      const owner = await promote(tollgate, await signUp(tollgate, `note-owner-${look}@example.com`))
+      await enter(guest.context, tollgate, owner)
+      await page.reload()
+      await page.getByRole('button', { name: t('common.delete') }).click()
+      await page
+        .getByRole('dialog')
+        .getByRole('button', { name: t('common.delete') })
+        .click()
+      await page.getByText(t('notes.none')).waitFor()
+      assert.equal((await tollgate.admin('GET', notes)).body.total, 0)
+      for (const { email } of [operator, owner]) {
+        await page.goto(`${tollgate.url}/operator/events?actor=${email}`)
+        await page.getByText(t('action.account_note_delete')).first().waitFor()
+      }
+      await guest.close()
+      assert.deepEqual([...problems, ...guest.troubles], [])
+    },
+  )
 
   test(`each entry of a ledger leads to what it is for, and charges can be left out (${look})`, { skip }, async () => {
     const customer = await signUp(tollgate, `ledger-${look}@example.com`, { name: 'Ann Lee' })

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { BrowserContext, Browser } from 'playwright-core'
 import { tableTexts } from '../../console/src/locales/table-texts.ts'
+import type { OperatorRole } from '../../src/tables/scopes.ts'
 import type { ApiClient } from './api-client.ts'
 import { lasting } from './lasting.ts'
 import { browserSkip, openBrowser } from './browser.ts'
@@ -120,9 +121,9 @@ export async function makeKey(
 }
 
 /** Makes the user an administrator; that ends their session, so they sign in again. */
-export async function promote(server: ApiClient, customer: Customer): Promise<Customer> {
+export async function promote(server: ApiClient, customer: Customer, role: OperatorRole = 'owner'): Promise<Customer> {
   const found = await server.admin('GET', `/admin/v1/users?account=${customer.accountId}`)
-  const changed = await server.admin('PATCH', `/admin/v1/users/${found.body.data[0].id}`, { role: 'admin' })
+  const changed = await server.admin('PATCH', `/admin/v1/users/${found.body.data[0].id}`, { operator_role: role })
   if (changed.status !== 200) throw new Error(`PATCH user answered ${changed.status}: ${changed.text}`)
   const signed = await server.request('POST', '/cabinet/v1/sign-in', {
     body: { email: customer.email, password: PASSWORD },

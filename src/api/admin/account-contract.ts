@@ -395,7 +395,7 @@ export const ACCOUNT_ROUTES = {
   'DELETE /admin/v1/accounts/:id/notes/:note': {
     command: 'note delete',
     scope: 'notes:write',
-    summary: "Deletes a note that the caller wrote; another's is a 404.",
+    summary: "Deletes a note that the caller wrote; an owner deletes any. For others, another's is a 404.",
     answer: Deleted,
     example: { path: { ...ACCOUNT, note: 'note_Vb3kQ9xT2mLr7dWa' } },
   },

@@ -20,6 +20,7 @@ import { startOfDay } from '../../ledger/period.ts'
 import type { AccountPatch, AccountRecord } from '../../store/accounts/account-store.ts'
 import type { KeyPatch, KeyRecord, NamedKey } from '../../store/accounts/key-store.ts'
 import type { EntryRecord } from '../../store/ledger/entry-store.ts'
+import { covers, ROLE_SCOPES } from '../../tables/scopes.ts'
 import { NOTHING_SPENT, accountLimit, keyBody } from '../records/limits-body.ts'
 import { statementOf } from '../records/statement.ts'
 import { ledgerFilter } from '../cabinet/summary.ts'
@@ -127,9 +128,10 @@ function noteRoutes(ports: AdminPorts): readonly Route<Principal>[] {
     adminRoute('DELETE /admin/v1/accounts/:id/notes/:note', async (call) => {
       const { id: accountId, name } = await accountNamed(ports, param(call, 'id'))
       const id = param(call, 'note')
-      if (!(await accountNotes.remove({ id, accountId, author: actor(ports, call) })))
-        throw notFound('Note of your own', id)
-      await recordChange(ports, call, 'account.note_delete', accountId, { name, note: id }, null)
+      const isOwner = covers(ports.access.scopesOf(call.request), ROLE_SCOPES.owner)
+      const author = await accountNotes.remove({ id, accountId, author: isOwner ? null : actor(ports, call) })
+      if (author === null) throw notFound(isOwner ? 'Note' : 'Note of your own', id)
+      await recordChange(ports, call, 'account.note_delete', accountId, { name, note: id, author }, null)
       return { id, deleted: true }
     }),
   ]

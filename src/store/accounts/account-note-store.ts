@@ -1,4 +1,4 @@
-import type { Database } from '../database.ts'
+import { text, type Database } from '../database.ts'
 import { CREATED_AT, readPage, type Page, type PageRange } from '../page.ts'
 import { column, insertRow, Rows, type RecordOf } from '../rows.ts'
 
@@ -39,9 +39,16 @@ export class AccountNoteStore {
     )
   }
 
-  /** false = the author has no such note on the account. */
-  async remove({ id, accountId, author }: Pick<AccountNoteRecord, 'id' | 'accountId' | 'author'>): Promise<boolean> {
-    const removed = 'DELETE FROM account_note WHERE id = ? AND account_id = ? AND author = ?'
-    return (await this.#database.run(removed, [id, accountId, author])) === 1
+  /** Returns who wrote it; null = the account has no such note, or none of `author` (null = of anybody). */
+  async remove({
+    id,
+    accountId,
+    author,
+  }: Pick<AccountNoteRecord, 'id' | 'accountId'> & { readonly author: string | null }): Promise<string | null> {
+    const [row] = await this.#database.all(
+      'DELETE FROM account_note WHERE id = ? AND account_id = ? AND author = COALESCE(?, author) RETURNING author',
+      [id, accountId, author],
+    )
+    return row === undefined ? null : text(row, 'author')
   }
 }

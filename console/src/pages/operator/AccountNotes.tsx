@@ -13,7 +13,7 @@ const RENEWS = ['GET /admin/v1/accounts/:id/notes'] as const
 /** What operators write down about an account; its people never see it. */
 export function AccountNotes({ account }: { readonly account: string }) {
   const can = useCan()
-  const { email } = useProfile()
+  const { email, operator_role: role } = useProfile()
   const remove = useAct('DELETE /admin/v1/accounts/:id/notes/:note', { renews: RENEWS, said: t('notes.removed') })
   return (
     <div className="page">
@@ -42,7 +42,7 @@ export function AccountNotes({ account }: { readonly account: string }) {
             id: 'actions',
             acts: ({ id, author }) => [
               can('DELETE /admin/v1/accounts/:id/notes/:note') &&
-                author === email && {
+                (author === email || role === 'owner') && {
                   label: t('common.delete'),
                   harmful: true,
                   run: () =>
