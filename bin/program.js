@@ -8,19 +8,25 @@ const SOURCE = join(ROOT, 'src/main.ts')
 const BUILT = join(ROOT, 'dist/main.js')
 const SOURCES = ['src', 'package-lock.json', 'scripts/build-server.ts']
 
+/** A busy machine takes a quarter of it. */
+const BUILD_MS_MAX = 60_000
+
 /**
  * Builds the bundle of a clone whose sources are newer: it takes a second, and the server that starts from it 60 MB
  * less than from its sources. A failed build is reported and stops nothing.
  */
 export function freshenServer() {
   if (cluster.isWorker || !existsSync(SOURCE) || isBuilt() || !existsSync(join(ROOT, 'node_modules/rolldown'))) return
-  const { status, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/build-server.ts')], {
+  const { status, stderr, error, signal } = spawnSync(process.execPath, [join(ROOT, 'scripts/build-server.ts')], {
     cwd: ROOT,
     stdio: ['ignore', 'inherit', 'pipe'],
     encoding: 'utf8',
+    timeout: BUILD_MS_MAX,
   })
-  if (status !== 0)
-    process.stderr.write(`The server could not be built and starts from its sources: ${reasonOf(stderr)}\n`)
+  if (status === 0) return
+  // There are no words of a build that could not begin, or was ended.
+  const reason = error?.message ?? (reasonOf(stderr) || `it was ended by ${signal}`)
+  process.stderr.write(`The server could not be built and starts from its sources: ${reason}\n`)
 }
 
 /** The line of a failed program's output with the reason; Node prints the place before it. */
@@ -48,11 +54,14 @@ export function isFresh(stamp, sources) {
   return sources.every((path) => newestMs(path) <= builtMs)
 }
 
+/** A file that goes meanwhile, or a link to nothing, as editors make for a file that is open, is no source. */
 function newestMs(path) {
-  const entry = statSync(path)
-  if (!entry.isDirectory()) return entry.mtimeMs
+  const entry = statSync(path, { throwIfNoEntry: false })
+  if (!entry?.isDirectory()) return entry?.mtimeMs ?? 0
   return Math.max(
     entry.mtimeMs,
-    ...readdirSync(path, { recursive: true }).map((name) => statSync(join(path, name)).mtimeMs),
+    ...readdirSync(path, { recursive: true }).map(
+      (name) => statSync(join(path, name), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+    ),
   )
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import { basename, join } from 'node:path'
 import { rolldown, type Plugin } from 'rolldown'
@@ -72,6 +72,7 @@ function escapeOthers(path: string): void {
 /** Built in another folder and moved, `main.js` last, so that a server that starts meanwhile finds a whole build. */
 async function build(): Promise<void> {
   const startedMs = performance.now()
+  const startedAt = new Date()
   let names: readonly string[]
   const outDir = join(DIST, `.build-${process.pid}`)
   mkdirSync(outDir, { recursive: true })
@@ -105,7 +106,10 @@ async function build(): Promise<void> {
     rmSync(outDir, { recursive: true, force: true })
   }
   // Lists the files of this build; chunks of older builds stay for servers that still run them.
-  writeFileSync(join(DIST, 'built'), `${names.join('\n')}\n`)
+  const stamp = join(DIST, 'built')
+  writeFileSync(stamp, `${names.join('\n')}\n`)
+  // A source that was changed meanwhile is newer than what was read of it.
+  utimesSync(stamp, startedAt, startedAt)
   process.stdout.write(`Built the server in ${((performance.now() - startedMs) / 1_000).toFixed(1)} s\n`)
 }
 
