@@ -17,6 +17,23 @@ const ATTEMPT = {
 const RUB = 1_000_000n
 
 export function administratorTests(records: BenchTest): void {
+  records('an event of a wrong clock hides none of those after it', async ({ store: { events } }) => {
+    const object = 'acc_clock'
+    const event = {
+      actor: 'olga@example.com',
+      ip: null,
+      action: 'account.update',
+      object,
+      before: null,
+      after: null,
+    } as const
+    for (const at of [0, 900_000, 1, -900_000, 2]) await events.append({ ...event, atMs: NOON_MS + at })
+    const range = { object, fromMs: NOON_MS, toMs: NOON_MS + 3 }
+    const { data } = await events.list({ limit: 9, offset: 0 }, range)
+    const times = data.map(({ atMs }) => atMs - NOON_MS)
+    assert.deepEqual(times, [2, 1, 0])
+  })
+
   records('notes on an account are listed newest first, author or owner deletes them', async ({ store }) => {
     const { accountNotes } = store
     const note = { accountId: 'acc_1', author: 'olga@example.com', text: 'Счёт по 5-м\nчислам', createdAtMs: NOON_MS }
