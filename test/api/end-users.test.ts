@@ -122,6 +122,11 @@ test('the operator has the same of one account, and of who made the keys', async
         .map(({ id, requests, cost }: Record<string, unknown>) => [id, [requests, cost]]),
     ),
   )
+  for (const query of ['group_by=end_user', 'group_by=person', '']) {
+    const of = await server.admin('GET', `/admin/v1/accounts/${accountId}/usage?${query}`)
+    assert.deepEqual(of.body, (await browser.get(`usage?${query}`)).body)
+  }
+  refused(await server.admin('GET', '/admin/v1/accounts/acc_none/usage'), 404, 'not_found')
   const [person] = (await server.admin('GET', `${path}person&account=${accountId}`)).body.data
   assert.match(person.person, /^usr_/)
   assert.equal(person.requests, 9)

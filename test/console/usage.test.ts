@@ -118,6 +118,17 @@ for (const { language, dark } of LOOKS) {
         tollgate,
         await promote(tollgate, await signUp(tollgate, `of-${language}@example.com`)),
       )
+      await page.goto(`${tollgate.url}/operator/accounts/${customer.accountId}?tab=usage&group=person`)
+      await groups.getByRole('link', { name: customer.email }).waitFor()
+      await page.getByRole('slider', { name: t('usage.by_day') }).waitFor()
+      await page.getByRole('combobox', { name: t('usage.group') }).click()
+      await page.getByRole('option', { name: t('usage.by_end_user') }).click()
+      await groups.getByText(t('usage.no_end_user')).waitFor()
+      problems.push(...(await findings(page, language)))
+      await groups.getByRole('link', { name: USER }).click()
+      await page.waitForURL(/end_user=/)
+      assert.equal(new URL(page.url()).searchParams.get('account'), customer.accountId)
+      assert.equal(await page.getByLabel(t('log.filter_end_user')).first().inputValue(), USER)
       await page.goto(`${tollgate.url}/operator/requests?request=${named.body.id}`)
       await page.getByRole('dialog').getByRole('link', { name: USER }).click()
       await page.waitForURL(/end_user=/)

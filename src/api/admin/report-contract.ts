@@ -8,6 +8,7 @@ import { filterFields } from '../../ledger/log-filters.ts'
 import { BillAdjustment, BillLine, STORY_FIELDS, StoryAttempt } from '../records/request-story-contract.ts'
 import { LogRecord, SearchNotes } from '../public/contract.ts'
 import type { AuditInvariant } from '../../store/audit/audit-store.ts'
+import { UsageAnswer, UsageQuery as AccountUsageQuery } from '../cabinet/log-contract.ts'
 import { PageQuery, listed } from './record-contract.ts'
 import {
   anything,
@@ -43,7 +44,7 @@ export type OperatorWarning = Static<typeof OperatorWarning>
 
 export const UsageGroup = oneOf(
   ['model', 'provider', 'account', 'key', 'day', 'person', 'end_user'],
-  '`person`: who made the keys, by id; empty = programs and the operator. `end_user`: whom requests of one `account` name, the 50 most expensive and `…rest` for the others; requests that name nobody are in none. It reads at most a million requests of the log.',
+  '`person`: who made the keys, by id; empty = programs and the operator. `end_user`: whom requests of one `account` name, the 50 most expensive and `…rest` for the others; requests that name nobody are in none. It reads at most 500,000 requests of the log.',
 )
 export type UsageGroup = Static<typeof UsageGroup>
 
@@ -286,6 +287,14 @@ export const REPORT_ROUTES = {
     query: UsageQuery,
     answer: listed(UsageRow),
     example: { query: { group_by: 'provider' } },
+  },
+  'GET /admin/v1/accounts/:id/usage': {
+    command: 'account usage',
+    scope: 'usage:read',
+    summary: "An account's usage by day and group, as its people see it.",
+    query: AccountUsageQuery,
+    answer: UsageAnswer,
+    example: { query: { group_by: 'end_user' } },
   },
   'GET /admin/v1/margin': {
     command: 'margin',

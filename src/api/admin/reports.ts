@@ -16,7 +16,7 @@ import { fieldError } from '../../base/refusals.ts'
 import { periodStarts } from '../../ledger/period.ts'
 import type { EventFilter, EventRecord } from '../../store/events/event-store.ts'
 import type { UsageRow } from '../../store/log/generation-store.ts'
-import { type EndUserRange, HOUR_ROWS_MAX } from '../../store/log/log-store.ts'
+import { END_USER_ROWS_MAX, type EndUserRange } from '../../store/log/log-store.ts'
 import type { PriceSheet } from '../../tables/meters.ts'
 import { PARAMETER_NAMES, PARAMETER_TABLE } from '../../tables/parameter-table.ts'
 import { ROLE_SCOPES } from '../../tables/scopes.ts'
@@ -29,11 +29,13 @@ import {
   type AdminPorts,
   adminRoute,
   listRoute,
+  param,
   recordChange,
   refuseBeyondOwn,
   refuseLonger,
 } from './ports.ts'
-import { endUserRange } from '../cabinet/usage.ts'
+import { endUserRange, usage as accountUsage } from '../cabinet/usage.ts'
+import { accountNamed } from './accounts.ts'
 import { listBody } from '../records/list-file.ts'
 import {
   type AuditEvent,
@@ -121,6 +123,10 @@ const USAGE_DAYS = 30
 export function reportAdminRoutes(ports: AdminPorts): readonly Route<Principal>[] {
   return [
     adminRoute('GET /admin/v1/usage', (call) => usage(ports, call)),
+    adminRoute('GET /admin/v1/accounts/:id/usage', async (call) => {
+      const { id: accountId } = await accountNamed(ports, param(call, 'id'))
+      return accountUsage(ports, { call, accountId })
+    }),
     adminRoute('GET /admin/v1/endpoints/health', async () => endpointHealth(ports)),
     listRoute(ports, 'GET /admin/v1/events', async ({ query }, range) => {
       const order = choiceParameter(query, 'sort', EventSort) ?? undefined
@@ -164,7 +170,7 @@ async function endUsers(
 ): Promise<readonly UsageRow[]> {
   if (accountId === null) throw fieldError('account', 'required')
   const days = await ports.store.generations.endUserDays(accountId, range)
-  if (days === null) throw fieldError('from', 'requests_most', { most: HOUR_ROWS_MAX })
+  if (days === null) throw fieldError('from', 'requests_most', { most: END_USER_ROWS_MAX })
   return [...Map.groupBy(days, ({ group }) => group)].map(([group, rows]) => ({
     ...rows.reduce(added, NOTHING),
     group,

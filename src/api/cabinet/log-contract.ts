@@ -48,7 +48,7 @@ export type DaySums = Static<typeof DaySums>
 
 export const UsageGroup = oneOf(
   ['model', 'key', 'app', 'person', 'end_user'],
-  '`person`: who made the keys; the id is empty for those of programs and of the operator. `end_user`: whom requests name, read from the log, at most a million requests of it; the id is empty for those that name nobody and for those that the log has no more.',
+  '`person`: who made the keys; the id is empty for those of programs and of the operator. `end_user`: whom requests name, read from the log, at most 500,000 requests of it; the id is empty for those that name nobody and for those that the log has no more.',
 )
 export type UsageGroup = Static<typeof UsageGroup>
 

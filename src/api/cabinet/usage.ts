@@ -2,9 +2,10 @@ import { fieldError } from '../../base/refusals.ts'
 import { dayRange, choiceParameter, timeParameter, daysBetween } from '../../base/query-parameters.ts'
 import { rubles, type Micro } from '../../base/money.ts'
 import {
+  END_USER_ROWS_MAX,
   type EndUserRange,
   type GroupDay,
-  HOUR_ROWS_MAX,
+  rowsMax,
   REST,
   type SpendSums as StoredSums,
 } from '../../store/log/log-store.ts'
@@ -18,6 +19,7 @@ import {
   type DaySums,
 } from './log-contract.ts'
 import { startOfDay } from '../../ledger/period.ts'
+import type { ConsolePorts } from '../records/ports.ts'
 import type { CabinetPorts, Visit } from './ports.ts'
 import { DAY_MS, dayAfter, HOUR_MS, isoTime } from '../../base/time.ts'
 
@@ -81,7 +83,10 @@ const FILTER_DAYS = 90
 const TOP_MODELS = 5
 
 /** Sums by day and by model, key, app, person or end user. */
-export async function usage(ports: CabinetPorts, { call, accountId }: Visit): Promise<UsageAnswer> {
+export async function usage(
+  ports: ConsolePorts,
+  { call, accountId }: Pick<Visit, 'accountId'> & { readonly call: Pick<Visit['call'], 'query'> },
+): Promise<UsageAnswer> {
   const group = choiceParameter(call.query, 'group_by', UsageGroup) ?? 'model'
   const today = ports.periods().day
   const { from, to } = dayRange(call.query, today)
@@ -111,7 +116,7 @@ export function endUserRange(fromDay: string, toDay: string, timezone: string): 
 
 /** The end users of each day, and the rest of the day: what names none, and rows that the log has no more. */
 async function endUserDays(
-  ports: CabinetPorts,
+  ports: ConsolePorts,
   accountId: string,
   fromDay: string,
   toDay: string,
@@ -119,7 +124,7 @@ async function endUserDays(
   const { timezone } = ports.catalog.current().settings
   await ports.access.bounds.take('hour_reports', accountId)
   const named = await ports.store.log.endUserDays(accountId, endUserRange(fromDay, toDay, timezone))
-  if (named === null) throw fieldError('from', 'requests_most', { most: HOUR_ROWS_MAX })
+  if (named === null) throw fieldError('from', 'requests_most', { most: END_USER_ROWS_MAX })
   const byDay = Map.groupBy(named, ({ day }) => day)
   const days = await ports.store.log.days(accountId, fromDay, toDay)
   const others = days.map(({ day, ...all }) => {
@@ -145,7 +150,7 @@ export async function usageHours(ports: CabinetPorts, { call, accountId }: Visit
   const { fromMs, toMs } = hourRange(call.query, ports.clock.now())
   await ports.access.bounds.take('hour_reports', accountId)
   const rows = await ports.store.log.hours({ accountId, fromMs, toMs }, group)
-  if (rows === null) throw fieldError('from', 'requests_most', { most: HOUR_ROWS_MAX })
+  if (rows === null) throw fieldError('from', 'requests_most', { most: rowsMax(group) })
   const { groups, cells } = grouped(rows, ({ atMs }) => isoTime(atMs), await namesOf(ports, accountId, group, rows))
   const known = Map.groupBy(rows, ({ atMs }) => atMs)
   const hours = Array.from({ length: (toMs - fromMs) / HOUR_MS }, (_, index) => fromMs + index * HOUR_MS)
@@ -172,7 +177,7 @@ function hourRange(query: URLSearchParams, nowMs: number): { readonly fromMs: nu
 }
 
 async function namesOf(
-  ports: CabinetPorts,
+  ports: ConsolePorts,
   accountId: string,
   group: UsageGroup,
   rows: readonly GroupedRow[],
@@ -216,7 +221,7 @@ function grouped<R extends GroupedRow>(
   return { groups, cells }
 }
 
-async function forecast(ports: CabinetPorts, accountId: string, today: string): Promise<UsageAnswer['forecast']> {
+async function forecast(ports: ConsolePorts, accountId: string, today: string): Promise<UsageAnswer['forecast']> {
   const { log } = ports.store
   const days = await log.days(accountId, forecastFrom(today), today)
   const found = monthForecast(days, today, await log.firstDay(accountId))

@@ -71,7 +71,15 @@ const SCAN_ROWS = 20_000
 /** The most requests that are read for one id. */
 const ID_ROWS = 1_000
 /** The most rows that one report by hour may add up, which takes a second or two. */
-export const HOUR_ROWS_MAX = 1_000_000
+const HOUR_ROWS_MAX = 1_000_000
+/** The same of a report by end user, whose groups are as many as its rows may be. */
+export const END_USER_ROWS_MAX = 500_000
+
+/** The most rows that a report by hour may add up. */
+export function rowsMax(group: HourGroup): number {
+  return group === 'end_user' ? END_USER_ROWS_MAX : HOUR_ROWS_MAX
+}
+
 const KEYS = new Rows('api_key', {
   id: column.text('id'),
   name: column.text('name'),
@@ -208,7 +216,7 @@ export class LogStore {
     group: HourGroup,
   ): Promise<readonly HourSums[] | null> {
     const { from, below } = await ownRange(this.#database, accountId, { fromMs, toMs })
-    if (below - from > HOUR_ROWS_MAX) return null
+    if (below - from > rowsMax(group)) return null
     return readHours(this.#database, { accountId, from, below, fromMs, toMs }, group)
   }
 
@@ -325,7 +333,7 @@ export async function readEndUsers(
   [sums, ...report]: readonly [sums: string, ...ReportColumns],
 ): Promise<readonly Row[] | null> {
   const { from, below } = await ownRange(database, accountId, ended)
-  if (below - from > HOUR_ROWS_MAX) return null
+  if (below - from > END_USER_ROWS_MAX) return null
   const by = jsonField(database.dialect, 'g.record', 'endUser')
   const select = `SELECT h.day AS day, ${by} AS grouped, ${sums} FROM generation g JOIN hold h ON h.id = g.generation_id
     WHERE g.account_id = ? AND g.seq >= ? AND g.seq < ? AND g.record LIKE '%"endUser":%' AND h.day >= ? AND h.day <= ? GROUP BY 1, 2`

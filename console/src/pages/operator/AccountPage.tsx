@@ -27,6 +27,7 @@ import { StatementView } from '../money/StatementView.tsx'
 import { DeliveryList } from '../notices/DeliveryList.tsx'
 import { Receivers, ThresholdForm } from '../notices/Receivers.tsx'
 import { People } from '../people/PeoplePage.tsx'
+import { AccountUsage } from '../usage/UsagePage.tsx'
 import { AccountOverview, MonthTiles } from './AccountOverview.tsx'
 import { AccountKeys } from './AccountKeys.tsx'
 import { AccountMoney } from './AccountMoney.tsx'
@@ -115,6 +116,7 @@ function Record({ account }: { readonly account: Account }) {
       </AccountOverview>,
     ],
     ['money', t('accounts.tab_money'), <AccountMoney key="money" account={account} />],
+    ['usage', t('nav.usage'), <AccountUsage key="usage" account={id} />, can('GET /admin/v1/accounts/:id/usage')],
     ['keys', t('nav.keys'), <AccountKeys key="keys" account={id} />],
     [
       'people',

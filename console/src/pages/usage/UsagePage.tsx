@@ -7,6 +7,7 @@ import { DataList } from '../../parts/DataList.tsx'
 import { DayChart, type ChartDay, type ChartSeries } from '../../parts/DayChart.tsx'
 import { RangeFields, useRange } from '../../parts/RangeFields.tsx'
 import { useChange, useChoice } from '../../parts/list-place.ts'
+import { accountAt } from '../../parts/row-link.ts'
 import { Loaded } from '../../parts/Loaded.tsx'
 import { Page, Section, Tile } from '../../parts/Page.tsx'
 import { Money } from '../../parts/cells.tsx'
@@ -20,6 +21,11 @@ const HOUR_MS = 3_600_000
 const HOURS_MAX = 168
 const GROUPS = ['model', 'key', 'app', 'person', 'end_user'] as const
 const SHOWN = ['cost', 'requests'] as const
+
+/** The account on the operator's page; absent = the own account. */
+interface Of {
+  readonly account?: string | undefined
+}
 
 /** Spending and requests by day or hour, split by model, key, app, person or end user. All of it is in the address. */
 export function UsagePage() {
@@ -49,13 +55,7 @@ export function UsagePage() {
     >
       <div className="fields">
         <RangeFields {...days} />
-        <Select
-          label={t('usage.group')}
-          {...(group === 'end_user' ? { description: t('usage.end_user_hint') } : {})}
-          value={group}
-          onChange={(value) => value !== null && setGroup(value)}
-          data={GROUPS.map((value) => ({ value, label: t(`usage.by_${value}`) }))}
-        />
+        <GroupField group={group} change={setGroup} />
       </div>
       {by === 'hour' && span !== null ? (
         <ByHour span={span} group={group} />
@@ -63,6 +63,33 @@ export function UsagePage() {
         <ByDay range={days.range} group={group} />
       )}
     </Page>
+  )
+}
+
+/** The same of an account by day, for the operator. */
+export function AccountUsage({ account }: { readonly account: string }) {
+  const days = useRange()
+  const [group, setGroup] = useChoice('group', GROUPS)
+  return (
+    <div className="page">
+      <div className="fields">
+        <RangeFields {...days} />
+        <GroupField group={group} change={setGroup} />
+      </div>
+      <ByDay range={days.range} group={group} account={account} />
+    </div>
+  )
+}
+
+function GroupField({ group, change }: { readonly group: UsageGroup; readonly change: (value: UsageGroup) => void }) {
+  return (
+    <Select
+      label={t('usage.group')}
+      {...(group === 'end_user' ? { description: t('usage.end_user_hint') } : {})}
+      value={group}
+      onChange={(value) => value !== null && change(value)}
+      data={GROUPS.map((value) => ({ value, label: t(`usage.by_${value}`) }))}
+    />
   )
 }
 
@@ -76,8 +103,12 @@ function hoursOf(range: DayRange, zone: string): LogSpan | null {
   return hours <= 0 || hours > HOURS_MAX ? null : { from: from.toISOString(), to: new Date(toMs).toISOString() }
 }
 
-function ByDay({ range, group }: { readonly range: DayRange; readonly group: UsageGroup }) {
-  const usage = useRead('GET /cabinet/v1/usage', { query: { ...range, group_by: group } }, { keep: true })
+function ByDay({ range, group, account }: Of & { readonly range: DayRange; readonly group: UsageGroup }) {
+  const [root, of] =
+    account === undefined ? ['/cabinet/v1', {}] : ['/admin/v1/accounts/:id', { params: { id: account } }]
+  // Both routes have the same query and answer.
+  const route = `GET ${root}/usage` as 'GET /cabinet/v1/usage'
+  const usage = useRead(route, { ...of, query: { ...range, group_by: group } }, { keep: true })
   const { service } = useSession()
   return (
     <Loaded of={usage} height={560}>
@@ -90,6 +121,7 @@ function ByDay({ range, group }: { readonly range: DayRange; readonly group: Usa
           tickOf={(day) => format.day(day)}
           spanOf={(day) => logSpan({ from: day, to: day }, format.zone, service.service_timezone)}
           group={group}
+          account={account}
           by="day"
         />
       )}
@@ -124,7 +156,7 @@ const REST = '…rest'
 
 type LogSpan = DayRange
 
-interface UsageReportProps {
+interface UsageReportProps extends Of {
   readonly totals: SpendSums
   readonly forecast: UsageAnswer['forecast']
   readonly groups: UsageAnswer['groups']
@@ -143,7 +175,7 @@ interface UsageReportProps {
 
 /** Totals, a stacked chart that links to the log, and the groups. */
 export function UsageReport(props: UsageReportProps) {
-  const { totals, forecast, groups, slots, nameOf, tickOf, spanOf, group, by } = props
+  const { totals, forecast, groups, slots, nameOf, tickOf, spanOf, group, by, account } = props
   const navigate = useNavigate()
   const [what, setWhat] = useChoice('show', SHOWN)
   const chart = stackedSlots(props, what, (id) => (id === REST ? t('usage.rest') : unnamed(group)))
@@ -174,29 +206,32 @@ export function UsageReport(props: UsageReportProps) {
           nameOf={nameOf}
           tickOf={tickOf}
           open={(slot, series) => {
-            const only =
-              series === null || series === '' || series === REST || group === 'person' ? {} : { [group]: series }
-            void navigate({ to: '/log', search: { ...only, ...spanOf(slot) } })
+            const isOne = series !== null && series !== '' && series !== REST && filters(group, account)
+            void navigate(logAt(account, { ...(isOne ? { [group]: series } : {}), ...spanOf(slot) }))
           }}
         />
       </Section>
-      <GroupList groups={groups} group={group} span={span} series={chart.series} />
+      <GroupList groups={groups} group={group} span={span} series={chart.series} account={account} />
     </>
   )
 }
 
-interface GroupListProps extends Pick<UsageReportProps, 'groups' | 'group'> {
+interface GroupListProps extends Of, Pick<UsageReportProps, 'groups' | 'group'> {
   readonly span: LogSpan
   readonly series: readonly ChartSeries[]
 }
 
-function GroupList({ groups, group, span, series }: GroupListProps) {
+function GroupList({ groups, group, span, series, account }: GroupListProps) {
   return (
     <DataList
       name="usage"
       label={t('usage.groups')}
       rows={groups}
-      empty={{ picture: 'chart', title: t('usage.none'), text: t('usage.none_text') }}
+      empty={{
+        picture: 'chart',
+        title: t('usage.none'),
+        ...(account === undefined ? { text: t('usage.none_text') } : {}),
+      }}
       columns={[
         {
           id: 'group',
@@ -207,7 +242,7 @@ function GroupList({ groups, group, span, series }: GroupListProps) {
               {id === REST ? t('usage.rest') : label === '' ? unnamed(group) : label}
             </GroupName>
           ),
-          to: (row) => placeOf(row, group, span),
+          to: (row) => placeOf(row, group, span, account),
         },
         { id: 'requests', title: t('usage.requests'), as: 'count', value: ({ requests }) => requests },
         { id: 'errors', title: t('usage.errors'), as: 'count', value: ({ errors }) => errors },
@@ -231,9 +266,22 @@ function placeOf(
   { id, label }: { readonly id: string; readonly label: string },
   group: UsageGroup,
   span: LogSpan,
+  account?: string,
 ): LinkProps | null {
   if (id === REST || (id === '' && (group === 'person' || group === 'end_user'))) return null
-  return group === 'person' ? { to: '/keys', search: { by: label } } : { to: '/log', search: { [group]: id, ...span } }
+  if (group === 'person')
+    return account === undefined ? { to: '/keys', search: { by: label } } : accountAt(account, 'people')
+  return filters(group, account) ? logAt(account, { [group]: id, ...span }) : null
+}
+
+/** Whether the log can be filtered by the groups: no log has people, and the operator's has no apps. */
+function filters(group: UsageGroup, account?: string): boolean {
+  return group !== 'person' && (group !== 'app' || account === undefined)
+}
+
+/** The own log, or the operator's of an account. */
+function logAt(account: string | undefined, search: Readonly<Record<string, string>>): LinkProps {
+  return account === undefined ? { to: '/log', search } : { to: '/operator/requests', search: { account, ...search } }
 }
 
 /** The label of the group that has none. */
