@@ -8,6 +8,7 @@ import { load, orderOf } from './load-process.ts'
 import { checkOut } from './other-commit.ts'
 import { moveToCore, pinningText } from './pinning.ts'
 import { treeUsage } from './process-tree.ts'
+import { busyRooms } from './rooms.ts'
 import { figure, loadName, markdown, rowsOf, type Row, type Sample } from './report.ts'
 import { startPeers } from './peers.ts'
 import { SCENARIOS, type Scenario, type ServerName } from './scenarios.ts'
@@ -50,7 +51,7 @@ TEXT is part of: ${SCENARIOS.map(loadName).join(' · ')}
 LIST is some of raw,http,embedded,postgres,workers; nginx is always there.
 --peers measures TensorZero, Portkey and LiteLLM too, which it installs into a cache.
 COMMIT is built and measured beside this one. FILE gets the table as JSON.
-DIRECTORY gets a CPU profile of Tollgate, whose figures are then too high.\n`,
+DIRECTORY gets a CPU profile of Tollgate, whose figures are then too high, and the table ends with its rooms.\n`,
   )
   process.exit(2)
 }
@@ -202,3 +203,6 @@ try {
 } finally {
   for (const cleanUp of cleanUps.toReversed()) await cleanUp()
 }
+if (values.profile !== '')
+  for (const [room, share] of busyRooms(values.profile))
+    process.stdout.write(`${(100 * share).toFixed(1).padStart(5)} % ${room}\n`)
