@@ -17,6 +17,21 @@ const ATTEMPT = {
 const RUB = 1_000_000n
 
 export function administratorTests(records: BenchTest): void {
+  records('a note that is deleted stays so if another change fails at that moment', async (bench) => {
+    const { accountNotes, accounts } = bench.store
+    const { accountId } = await bench.customer(0n)
+    const mine = { id: 'note_1', accountId, author: 'olga@example.com' }
+    await accountNotes.add({ ...mine, text: 'x', createdAtMs: NOON_MS })
+    let removed: Promise<string | null> | null = null
+    const failing = accounts.update(accountId, () => {
+      removed = accountNotes.remove(mine)
+      throw new Error('no')
+    })
+    await assert.rejects(failing, /no/)
+    assert.equal(await removed, mine.author)
+    assert.equal((await accountNotes.list(accountId, { limit: 9, offset: 0 })).total, 0)
+  })
+
   records('an event of a wrong clock hides none of those after it', async ({ store: { events } }) => {
     const object = 'acc_clock'
     const event = {

@@ -45,10 +45,9 @@ export class AccountNoteStore {
     accountId,
     author,
   }: Pick<AccountNoteRecord, 'id' | 'accountId'> & { readonly author: string | null }): Promise<string | null> {
-    const [row] = await this.#database.all(
-      'DELETE FROM account_note WHERE id = ? AND account_id = ? AND author = COALESCE(?, author) RETURNING author',
-      [id, accountId, author],
-    )
+    const removed =
+      'DELETE FROM account_note WHERE id = ? AND account_id = ? AND author = COALESCE(?, author) RETURNING author'
+    const [row] = await this.#database.transaction((sql) => sql.all(removed, [id, accountId, author]))
     return row === undefined ? null : text(row, 'author')
   }
 }
