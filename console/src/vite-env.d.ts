@@ -1,11 +1,8 @@
 declare module 'virtual:theme.css'
 
 declare module 'virtual:texts/*' {
-  import type en from './locales/en.json'
-  import type { TableTexts } from './locales/table-texts.ts'
-
-  // Of the sections of the pages a file has all, the other none.
-  const texts: Partial<typeof en & TableTexts>
+  /** Texts by section: one file has those of the first pages, the other the rest. */
+  const texts: Readonly<Record<string, unknown>>
   export default texts
 }
 
