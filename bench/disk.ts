@@ -7,8 +7,12 @@ import pg from 'pg'
 import { Pool } from 'undici'
 import { startPostgres } from '../test/harness/postgres.ts'
 import { startTollgate } from '../test/harness/server.ts'
+import { treeUsage } from './process-tree.ts'
 
-/** `npm run bench:disk`: sends paid requests and prints how much the store grows with each million of them. */
+/**
+ * `npm run bench:disk`: sends paid requests and prints how much the store grows with each million of them, and what
+ * each costs PostgreSQL.
+ */
 const { values } = parseArgs({
   options: {
     requests: { type: 'string', default: '100000' },
@@ -45,6 +49,7 @@ async function run(): Promise<void> {
     keys.push((await server.createAccount({ balance: 100_000 })).key)
   await server.stop()
   const before = await storeBytes()
+  const costBefore = await databaseCost()
   server = await startTollgate({ dataDir, env, audited: false })
   const startedMs = performance.now()
   const pool = new Pool(server.url, { connections: CLIENTS })
@@ -75,6 +80,35 @@ async function run(): Promise<void> {
   process.stdout.write(
     `${values.store}: ${requests} requests of ${accountCount} accounts in ${seconds.toFixed(0)} s, ${grownMb.toFixed(0)} MiB by a million, ${residentMb.toFixed(0)} MiB resident\n`,
   )
+  const cost = await databaseCost()
+  if (cost === null || costBefore === null) return
+  const each = (name: keyof DatabaseCost, digits: number): string =>
+    ((cost[name] - costBefore[name]) / requests).toFixed(digits)
+  process.stdout.write(
+    `PostgreSQL for each request: ${each('cpuMicros', 0)} CPU-µs, ${each('walBytes', 0)} bytes of WAL, ${each('commits', 2)} commits, ${each('rowVersions', 1)} row versions for vacuum\n`,
+  )
+}
+
+interface DatabaseCost {
+  readonly cpuMicros: number
+  readonly walBytes: number
+  readonly commits: number
+  /** Versions of rows that an update or a deletion left behind. */
+  readonly rowVersions: number
+}
+
+/** What the server of the database has done since it began; null = the store is embedded. */
+async function databaseCost(): Promise<DatabaseCost | null> {
+  if (database === null) return null
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  const { rows } = await client.query(
+    `SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8 AS "walBytes",
+       (SELECT xact_commit::float8 FROM pg_stat_database WHERE datname = current_database()) AS commits,
+       (SELECT SUM(n_tup_upd + n_tup_del)::float8 FROM pg_stat_user_tables) AS "rowVersions"`,
+  )
+  await client.end()
+  return { ...rows[0], cpuMicros: treeUsage(database.pid()).cpuMicros }
 }
 
 async function storeBytes(): Promise<number> {

@@ -150,6 +150,7 @@ test('the log lists newest first, filters, pages and clamps; wrong values are re
     'key_name',
     'app_title',
     'app_url',
+    'end_user',
   ])
   assert.ok(Number.isInteger(newest.id))
   assert.deepEqual(
