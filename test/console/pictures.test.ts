@@ -8,7 +8,7 @@ const ROOT = join(import.meta.dirname, '../..')
 
 test('every route of the console has a page to photograph, in their order', () => {
   const router = readFileSync(join(ROOT, 'console/src/router.tsx'), 'utf8')
-  const routes = [...router.matchAll(/\b(?:page|operatorPage)\(\s*'([^']+)'/g)].map(([, path]) => path)
+  const routes = [...router.matchAll(/\b(?:page|firstPage|operatorPage)\(\s*'([^']+)'/g)].map(([, path]) => path)
   assert.ok(routes.length > 30, 'the routes were found')
   assert.deepEqual(
     CONSOLE_PAGES.map(({ route }) => route),
