@@ -147,11 +147,9 @@ function Record({ account }: { readonly account: Account }) {
             ),
         )}
       </Tabs.List>
-      {tabs.map(([name, , content]) => (
-        <Tabs.Panel key={name} value={name} pt="md">
-          {content}
-        </Tabs.Panel>
-      ))}
+      <Tabs.Panel value={tab} pt="md">
+        {tabs.find(([name]) => name === tab)?.[2]}
+      </Tabs.Panel>
     </Tabs>
   )
 }
