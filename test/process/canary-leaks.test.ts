@@ -134,7 +134,7 @@ async function everything(tollgate: Tollgate): Promise<readonly string[]> {
           { role: 'user', content: PROMPT },
         ],
         tools: [{ type: 'function', function: { name: 'f', description: PROMPT, parameters: { type: 'object' } } }],
-        user: PROMPT,
+        user: 'ann',
         ...fields,
       },
       headers,
