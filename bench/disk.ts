@@ -74,13 +74,14 @@ async function run(): Promise<void> {
   const seconds = (performance.now() - startedMs) / 1_000
   const residentMb = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1_024
   await pool.close()
+  // Before the stop, since a process of the database that ends takes its figures along.
+  const cost = await databaseCost()
   // The stop writes rows that wait in the journal into their tables.
   await server.stop()
   const grownMb = ((((await storeBytes()) - before) / requests) * 1e6) / 1_048_576
   process.stdout.write(
     `${values.store}: ${requests} requests of ${accountCount} accounts in ${seconds.toFixed(0)} s, ${grownMb.toFixed(0)} MiB by a million, ${residentMb.toFixed(0)} MiB resident\n`,
   )
-  const cost = await databaseCost()
   if (cost === null || costBefore === null) return
   const each = (name: keyof DatabaseCost, digits: number): string =>
     ((cost[name] - costBefore[name]) / requests).toFixed(digits)
