@@ -19,6 +19,8 @@ const OBSERVERS_MAX = 20
 const LOOKS = 4
 const DDL = /^\s*(?:CREATE|ALTER|DROP|TRUNCATE)\b/i
 const WRITES = /^\s*(?:INSERT|UPDATE|DELETE|WITH)\b/i
+/** On a busy machine the look at each statement makes others wait longer than the store lets them. */
+const PATIENT = "SET LOCAL lock_timeout = '60s'"
 
 /** Names are locked in their order, see sign-in-store.ts. */
 const HELD = `SELECT CASE locktype WHEN 'advisory' THEN CASE WHEN classid::int8 << 32 | objid::int8 IN (7465617204, 7465617205) THEN 'advisory ' || objid ELSE 'advisory of names' END ELSE 'table ' || relation::regclass END AS what, mode, CASE WHEN locktype = 'relation' AND (SELECT relkind FROM pg_class WHERE oid = relation) = 'r' THEN relation::regclass::text END AS "table"
@@ -110,9 +112,11 @@ export class LockWatch {
       if (alone) {
         Object.assign(course, { texts: [], held: new Set(), skipped: false, isGuessed: false })
         await ask('BEGIN')
+        await ask(PATIENT)
       }
       try {
         const answer = await ask(...given)
+        if (text.startsWith('BEGIN')) await ask(PATIENT)
         await this.#look(client, course, text)
         if (alone) await ask('COMMIT')
         return answer
