@@ -104,8 +104,7 @@ export class Exchange<P> implements Call<P> {
   }
 
   get json(): Record<string, unknown> | undefined {
-    if (this.#json === 'dropped') this.#json = parseJsonObject(this.body?.bytes ?? NO_BYTES)
-    return this.#json
+    return this.#json === 'dropped' ? parseJsonObject(this.body?.bytes ?? NO_BYTES) : this.#json
   }
 
   set json(value: Record<string, unknown> | undefined) {

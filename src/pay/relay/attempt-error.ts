@@ -234,9 +234,10 @@ const WITHHELD = '[withheld: it may repeat the prompt]'
 
 /**
  * What each provider said, for the operator: redacted, and without texts that repeat the customer's request, since
- * prompts are never stored. null = it said nothing. `sent` has the words of the request; undefined = they are unknown.
+ * prompts are never stored. null = it said nothing. `sent` returns the words of the request; undefined = they are
+ * unknown.
  */
-export function providerWords(attempts: readonly FailedAttempt[], sent: unknown): readonly (string | null)[] {
+export function providerWords(attempts: readonly FailedAttempt[], sent: () => unknown): readonly (string | null)[] {
   const said = attempts.map(({ failure }) =>
     failure === 'empty' || failure.said === null
       ? null
@@ -244,14 +245,15 @@ export function providerWords(attempts: readonly FailedAttempt[], sent: unknown)
   )
   const isQuoted = attempts.map(({ failure }) => failure !== 'empty' && failure.quotes === true)
   if (said.every((words, index) => words === null || isQuoted[index] !== true)) return said
-  const texts = typeof sent === 'object' && sent !== null ? textsOf(sent) : null
+  const request = sent()
+  const texts = typeof request === 'object' && request !== null ? textsOf(request) : null
   return said.map((words, index) =>
     words !== null && isQuoted[index] === true && (texts === null || repeats(words, texts)) ? WITHHELD : words,
   )
 }
 
-/** The failed attempts for the usage log; `sent` has the words of the request. */
-export function failureNotes(attempts: readonly FailedAttempt[], sent: unknown): readonly FailedAttemptNote[] {
+/** The failed attempts for the usage log; `sent` returns the words of the request. */
+export function failureNotes(attempts: readonly FailedAttempt[], sent: () => unknown): readonly FailedAttemptNote[] {
   const words = providerWords(attempts, sent)
   return attempts.map(({ failure, providerName }, index) => {
     const said = words[index] ?? null
@@ -281,12 +283,12 @@ const OF_REQUESTS: ReadonlySet<Refusal | null> = new Set<Refusal>(['context_leng
  * the words are quoted, since conversations often contain such words. Then the client also does not see words that may
  * be about the operator's account.
  */
-export function withoutEcho(failure: AttemptFailure | 'empty', sent: unknown): AttemptFailure | 'empty' {
+export function withoutEcho(failure: AttemptFailure | 'empty', sent: () => unknown): AttemptFailure | 'empty' {
   if (failure === 'empty' || failure.words === undefined) return failure
   const { words, isQuotation, ...rest } = failure
   const isRequests = OF_REQUESTS.has(failure.refusal)
   const isQuoted = isQuotation === true || failure.fields?.includes(words) === true
-  if (failure.refusal === 'request' || (isRequests && !isQuoted) || !isSaidIn(sent, words)) return failure
+  if (failure.refusal === 'request' || (isRequests && !isQuoted) || !isSaidIn(sent(), words)) return failure
   const refusal = failure.reason === 'status' ? refusalOfStatus(failure.status) : 'request'
   return { ...rest, isKnown: false, refusal: isRequests ? 'request' : refusal }
 }
@@ -321,12 +323,13 @@ function isSaidIn(sent: unknown, words: string): boolean {
 }
 
 /** The parameters of the request that a refusal names: in its own fields, else in its words. */
-export function refusedParameters(failure: AttemptFailure | 'empty', sent: unknown): readonly string[] {
+export function refusedParameters(failure: AttemptFailure | 'empty', sent: () => unknown): readonly string[] {
   if (failure === 'empty' || failure.refusal !== 'request') return []
   const told = (failure.fields ?? []).map((field) => /^\w+/.exec(field)?.[0] ?? '')
   const names = told.some((name) => PARAMETERS.has(name)) ? told : (failure.said?.match(/\w+/g) ?? [])
+  const request = sent()
   return [...new Set(names)].filter(
-    (name) => PARAMETERS.has(name) && typeof sent === 'object' && sent !== null && Object.hasOwn(sent, name),
+    (name) => PARAMETERS.has(name) && typeof request === 'object' && request !== null && Object.hasOwn(request, name),
   )
 }
 

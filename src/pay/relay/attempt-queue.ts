@@ -113,9 +113,9 @@ export class AttemptQueue {
    * Records the failure, for this request and for the endpoint's health. The request's words are given, so that they
    * are not repeated.
    */
-  fail(found: AttemptFailure | 'empty', { sent: words, earlier }: RequestWords): FailedAttempt {
-    const sent = words()
-    const failure = withoutEcho(found, [sent, earlier])
+  fail(found: AttemptFailure | 'empty', { sent, earlier }: RequestWords): FailedAttempt {
+    const words = (): unknown => [sent(), earlier]
+    const failure = withoutEcho(found, words)
     const { health, keyPools } = this.#ports
     const { model, endpoint } = this.#candidate
     const attempt: FailedAttempt = {
@@ -127,7 +127,7 @@ export class AttemptQueue {
     this.failed.push(attempt)
     const refused = refusedParameters(attempt.failure, sent)
     if (refused.length > 0) {
-      const [said = null] = providerWords([attempt], [sent, earlier])
+      const [said = null] = providerWords([attempt], words)
       health.refused(endpoint.id, refused, said)
     }
     this.#endSpan(attempt.failure === 'empty' ? 'empty' : attempt.failure.reason)

@@ -485,14 +485,14 @@ export class Generation {
   }
 
   #record(outcome: Outcome): GenerationRecord {
-    const { failed } = this.#tries
+    const { sent, earlier } = this.input
     return recordOf(this.input, outcome, {
       candidate: this.#candidate,
       upstreamId: this.#asked?.attempt.upstreamId ?? null,
       serviceTier: this.#asked?.attempt.serviceTier ?? null,
       dropped: this.dropped,
       attempts: this.#tries.attempts,
-      failedAttempts: failed.length === 0 ? [] : failureNotes(failed, [this.input.sent(), this.input.earlier]),
+      failedAttempts: failureNotes(this.#tries.failed, () => [sent(), earlier]),
       firstTokenMs: this.#asked?.attempt.firstTokenMs ?? null,
       endedMs: this.#ports.clock.monotonic(),
     })
