@@ -1,8 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
-import { isFresh, reasonOf } from './program.js'
+import { failureOf, isFresh, reasonOf } from './program.js'
 
 const ROOT = join(import.meta.dirname, '..')
 const SOURCES = [
@@ -26,12 +26,8 @@ function isBuilt() {
 /** Builds the console if needed and possible, and waits for it. A failed build is reported and stops nothing. */
 export function freshenConsole() {
   if (!mayBuild()) return
-  const { status, stderr } = spawnSync(process.execPath, [SCRIPT], {
-    cwd: ROOT,
-    stdio: ['ignore', 'inherit', 'pipe'],
-    encoding: 'utf8',
-  })
-  if (status !== 0) report(stderr)
+  const reason = failureOf(SCRIPT)
+  if (reason !== null) report(reason)
 }
 
 /**
@@ -49,7 +45,7 @@ export function freshenConsoleBeside() {
     stderr += text
   })
   child.on('close', (status) => {
-    if (status !== 0) report(stderr)
+    if (status !== 0) report(reasonOf(stderr))
   })
   // A server that stops does not wait for the build.
   child.unref()
@@ -66,8 +62,8 @@ function mayBuild() {
   return false
 }
 
-function report(stderr) {
+function report(reason) {
   process.stderr.write(
-    `The console could not be built, the server goes on ${existsSync(STAMP) ? 'with the last build' : 'without it'}: ${reasonOf(stderr)}\n`,
+    `The console could not be built, the server goes on ${existsSync(STAMP) ? 'with the last build' : 'without it'}: ${reason}\n`,
   )
 }

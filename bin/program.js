@@ -17,16 +17,21 @@ const BUILD_MS_MAX = 60_000
  */
 export function freshenServer() {
   if (cluster.isWorker || !existsSync(SOURCE) || isBuilt() || !existsSync(join(ROOT, 'node_modules/rolldown'))) return
-  const { status, stderr, error, signal } = spawnSync(process.execPath, [join(ROOT, 'scripts/build-server.ts')], {
+  const reason = failureOf(join(ROOT, 'scripts/build-server.ts'), BUILD_MS_MAX)
+  if (reason !== null) process.stderr.write(`The server could not be built and starts from its sources: ${reason}\n`)
+}
+
+/** Runs a build, and waits for it; returns why it failed, null = it did not. */
+export function failureOf(script, timeout) {
+  const { status, stderr, error, signal } = spawnSync(process.execPath, [script], {
     cwd: ROOT,
     stdio: ['ignore', 'inherit', 'pipe'],
     encoding: 'utf8',
-    timeout: BUILD_MS_MAX,
+    timeout,
   })
-  if (status === 0) return
+  if (status === 0) return null
   // There are no words of a build that could not begin, or was ended.
-  const reason = error?.message ?? (reasonOf(stderr) || `it was ended by ${signal}`)
-  process.stderr.write(`The server could not be built and starts from its sources: ${reason}\n`)
+  return error?.message ?? (reasonOf(stderr) || `it was ended by ${signal}`)
 }
 
 /** The line of a failed program's output with the reason; Node prints the place before it. */
