@@ -8,7 +8,7 @@ import { DAY_MS, dayAfter, isoTime } from '../../base/time.ts'
 import { type BodyOf, wire } from '../../base/wire-route.ts'
 import type { Endpoint, Model } from '../../catalog/catalog.ts'
 import { currentRateTrouble } from '../../catalog/feed-rates.ts'
-import { defined } from '../../catalog/field-reader.ts'
+import { given } from '../../base/objects.ts'
 import { type ShownPrice, priceText, shownConditions, shownPrices } from '../../catalog/shown-prices.ts'
 import type { Route } from '../../http/edge.ts'
 import type { EventAction } from '../../ledger/event-action.ts'
@@ -16,7 +16,7 @@ import { fieldError } from '../../base/refusals.ts'
 import { periodStarts } from '../../ledger/period.ts'
 import type { EventFilter, EventRecord } from '../../store/events/event-store.ts'
 import type { UsageRow } from '../../store/log/generation-store.ts'
-import { END_USER_ROWS_MAX, type EndUserRange } from '../../store/log/log-store.ts'
+import type { EndUserRange } from '../../store/log/log-store.ts'
 import type { PriceSheet } from '../../tables/meters.ts'
 import { PARAMETER_NAMES, PARAMETER_TABLE } from '../../tables/parameter-table.ts'
 import { ROLE_SCOPES } from '../../tables/scopes.ts'
@@ -34,7 +34,7 @@ import {
   refuseBeyondOwn,
   refuseLonger,
 } from './ports.ts'
-import { endUserRange, usage as accountUsage } from '../cabinet/usage.ts'
+import { endUserRange, usage as accountUsage, withinMost } from '../cabinet/usage.ts'
 import { accountNamed } from './accounts.ts'
 import { listBody } from '../records/list-file.ts'
 import {
@@ -169,8 +169,7 @@ async function endUsers(
   range: EndUserRange,
 ): Promise<readonly UsageRow[]> {
   if (accountId === null) throw fieldError('account', 'required')
-  const days = await ports.store.generations.endUserDays(accountId, range)
-  if (days === null) throw fieldError('from', 'requests_most', { most: END_USER_ROWS_MAX })
+  const days = withinMost('end_user', await ports.store.generations.endUserDays(accountId, range))
   return [...Map.groupBy(days, ({ group }) => group)].map(([group, rows]) => ({
     ...rows.reduce(added, NOTHING),
     group,
@@ -190,7 +189,7 @@ function wireEvent({ atMs, before, after, ...event }: EventRecord): AuditEvent {
 
 function eventFilter(query: URLSearchParams): EventFilter {
   const text = (name: string): string | null => query.get(name) || null
-  return { ...defined({ actor: text('actor'), action: text('action'), object: text('object') }), ...timeRange(query) }
+  return { ...given({ actor: text('actor'), action: text('action'), object: text('object') }), ...timeRange(query) }
 }
 
 /** Fixed rates are never fetched, so no fetch can fail. */

@@ -2,7 +2,6 @@ import { fieldError } from '../../base/refusals.ts'
 import { dayRange, choiceParameter, timeParameter, daysBetween } from '../../base/query-parameters.ts'
 import { rubles, type Micro } from '../../base/money.ts'
 import {
-  END_USER_ROWS_MAX,
   type EndUserRange,
   type GroupDay,
   rowsMax,
@@ -114,6 +113,12 @@ export function endUserRange(fromDay: string, toDay: string, timezone: string): 
   return { fromDay, toDay, fromMs: startOfDay(fromDay, timezone), toMs: startOfDay(after, timezone) }
 }
 
+/** The rows of a report; throws an ApiError if it would add up too many requests. */
+export function withinMost<T>(group: UsageGroup, rows: readonly T[] | null): readonly T[] {
+  if (rows === null) throw fieldError('from', 'requests_most', { most: rowsMax(group) })
+  return rows
+}
+
 /** The end users of each day, and the rest of the day: what names none, and rows that the log has no more. */
 async function endUserDays(
   ports: ConsolePorts,
@@ -123,8 +128,8 @@ async function endUserDays(
 ): Promise<readonly GroupDay[]> {
   const { timezone } = ports.catalog.current().settings
   await ports.access.bounds.take('hour_reports', accountId)
-  const named = await ports.store.log.endUserDays(accountId, endUserRange(fromDay, toDay, timezone))
-  if (named === null) throw fieldError('from', 'requests_most', { most: END_USER_ROWS_MAX })
+  const range = endUserRange(fromDay, toDay, timezone)
+  const named = withinMost('end_user', await ports.store.log.endUserDays(accountId, range))
   const byDay = Map.groupBy(named, ({ day }) => day)
   const days = await ports.store.log.days(accountId, fromDay, toDay)
   const others = days.map(({ day, ...all }) => {
@@ -149,8 +154,7 @@ export async function usageHours(ports: CabinetPorts, { call, accountId }: Visit
   const group = choiceParameter(call.query, 'group_by', UsageGroup) ?? 'model'
   const { fromMs, toMs } = hourRange(call.query, ports.clock.now())
   await ports.access.bounds.take('hour_reports', accountId)
-  const rows = await ports.store.log.hours({ accountId, fromMs, toMs }, group)
-  if (rows === null) throw fieldError('from', 'requests_most', { most: rowsMax(group) })
+  const rows = withinMost(group, await ports.store.log.hours({ accountId, fromMs, toMs }, group))
   const { groups, cells } = grouped(rows, ({ atMs }) => isoTime(atMs), await namesOf(ports, accountId, group, rows))
   const known = Map.groupBy(rows, ({ atMs }) => atMs)
   const hours = Array.from({ length: (toMs - fromMs) / HOUR_MS }, (_, index) => fromMs + index * HOUR_MS)

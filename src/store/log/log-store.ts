@@ -73,7 +73,7 @@ const ID_ROWS = 1_000
 /** The most rows that one report by hour may add up, which takes a second or two. */
 const HOUR_ROWS_MAX = 1_000_000
 /** The same of a report by end user, whose groups are as many as its rows may be. */
-export const END_USER_ROWS_MAX = 500_000
+const END_USER_ROWS_MAX = 500_000
 
 /** The most rows that a report by hour may add up. */
 export function rowsMax(group: HourGroup): number {
