@@ -53,12 +53,12 @@ const costs = mkdtempSync(join(temporary, 'cpu-'))
 process.env['TOLLGATE_TEST_CPU'] = costs
 if (form === 'all') process.env['TEST_FORM'] = 'long'
 
-const count = { passed: 0, failed: 0 }
+let passed = 0
+const failed: string[] = []
 const skipped: string[] = []
 const unfinished = new Set<string>()
 // oxlint-disable-next-line eslint/no-restricted-globals -- ends a run that hangs
 if (!isChaos) setTimeout(() => process.exit(close()), RUN_MINUTES_MAX[form] * 60_000).unref()
-// At its end the reporter repeats all failures: if only the end of a log is kept, it still names them.
 for await (const text of Readable.from(events()).compose(spec())) process.stdout.write(text)
 process.exitCode = close()
 
@@ -104,16 +104,17 @@ async function* eventsOf(files: readonly string[], concurrency: number): AsyncGe
     if (event.type === 'test:summary') unfinished.delete(event.data.file ?? '')
     // A process that breaks off is a failure of its file's name; a suite fails with its tests, which are counted.
     if (event.type === 'test:fail') unfinished.delete(event.data.name)
+    const name = 'name' in event.data ? `${relative(root, event.data.file ?? '')}: ${event.data.name}` : ''
     if (event.type === 'test:fail' && Object(event.data.details.error).failureType !== 'subtestsFailed')
-      count.failed += 1
+      failed.push(`Failed: ${name}: ${String(event.data.details.error.cause).slice(0, 300)}`)
     if (event.type === 'test:pass' && event.data.details.type !== 'suite')
-      if ((event.data.skip ?? event.data.todo) === undefined) count.passed += 1
-      else skipped.push(`${relative(root, event.data.file ?? '')}: ${event.data.name}`)
+      if ((event.data.skip ?? event.data.todo) === undefined) passed += 1
+      else skipped.push(`A test was skipped: ${name}`)
     if (event.type !== 'test:diagnostic' || event.data.file !== undefined || event.data.nesting > 0) yield event
   }
 }
 
-/** Says the cost of the files, any fault of it, and the count, which is the last line. */
+/** Says the cost of the files, then, if only the end of a log is kept, each failure, and the count as the last line. */
 function close(): number {
   const measured = readdirSync(costs)
     .map((name): FileCost => JSON.parse(readFileSync(join(costs, name), 'utf8')))
@@ -123,14 +124,12 @@ function close(): number {
   for (const [index, { file, cpuSeconds, wallSeconds }] of measured.entries())
     if (words.includes('--costs') ? cpuSeconds >= COST_SECONDS_MIN : index < SLOWEST)
       say(`${cpuSeconds.toFixed(1).padStart(7)} of ${wallSeconds.toFixed(1).padStart(5)} s  ${relative(root, file)}`)
-  const wrong = [...unfinished].map((file) => `Not finished: ${relative(root, file)}`)
-  if (process.env['CI'] === 'true')
-    wrong.push(...skipped.map((name) => `A test was skipped: ${name}`), ...overBudget(measured, total))
+  const wrong = [...failed, ...[...unfinished].map((file) => `Not finished: ${relative(root, file)}`)]
+  if (process.env['CI'] === 'true') wrong.push(...skipped, ...overBudget(measured, total))
   if (chosen.length === 0) wrong.push(`No test file has ${parts.join(' or ')} in its path.`)
   for (const sentence of wrong) say(sentence)
-  count.failed += wrong.length
-  say(`\n${count.passed} passed, ${count.failed} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`)
-  return count.failed > 0 || count.passed === 0 ? 1 : 0
+  say(`\n${passed} passed, ${wrong.length} failed${skipped.length > 0 ? `, ${skipped.length} skipped` : ''}`)
+  return wrong.length > 0 || passed === 0 ? 1 : 0
 }
 
 /** The short forms have bounds: every change waits for them. */
