@@ -23,9 +23,20 @@ export async function load(order: LoadOrder): Promise<LoadResult> {
 
 /** The load that a scenario puts on a server. */
 export function orderOf(server: Server, scenario: Scenario, keys: readonly string[], seconds: number): LoadOrder {
-  const { model, client, prompt, clients } = scenario
+  const { model, client, prompt, steps, clients } = scenario
   const { origin, headers = {} } = server
-  return { origin, headers, model: server.model(model), ask: asks(model), client, prompt, clients, seconds, keys }
+  return {
+    origin,
+    headers,
+    model: server.model(model),
+    ask: asks(model),
+    client,
+    prompt,
+    steps,
+    clients,
+    seconds,
+    keys,
+  }
 }
 
 function asks(model: Scenario['model']): LoadOrder['ask'] {

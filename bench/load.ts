@@ -16,6 +16,8 @@ export interface LoadOrder {
   readonly client: ClientName
   /** The prompt, each of the 2,048 inputs of `embeddings`, or the text of the speech. */
   readonly prompt: string
+  /** Steps of an agent, among which the prompt is divided; absent or 0 = it is one message. */
+  readonly steps?: number
   /** With `perSecond`, the most clients at the same time. */
   readonly clients: number
   readonly seconds: number
@@ -138,7 +140,10 @@ class Client implements Dispatcher.DispatchHandler {
   }
 }
 
-function requestOf({ ask, client, model, prompt }: LoadOrder): { readonly path: string; readonly body: Buffer } {
+function requestOf({ ask, client, model, prompt, steps = 0 }: LoadOrder): {
+  readonly path: string
+  readonly body: Buffer
+} {
   if (ask === 'speech')
     return { path: '/v1/audio/speech', body: Buffer.from(JSON.stringify({ model, input: prompt, voice: 'alloy' })) }
   if (ask === 'embeddings') {
@@ -146,7 +151,65 @@ function requestOf({ ask, client, model, prompt }: LoadOrder): { readonly path: 
     return { path: '/v1/embeddings', body: Buffer.from(JSON.stringify({ model, input, encoding_format: 'base64' })) }
   }
   const { path, body } = REQUESTS[client](model, prompt)
-  return { path, body: Buffer.from(JSON.stringify({ ...body, ...(ask === 'stream' ? {} : { stream: false }) })) }
+  const agent = steps === 0 ? {} : agentOf(client, prompt, steps)
+  return {
+    path,
+    body: Buffer.from(JSON.stringify({ ...body, ...agent, ...(ask === 'stream' ? {} : { stream: false }) })),
+  }
+}
+
+const TOOLS = 20
+/** The tool's first lines, about as long as those of coding agents. */
+const DESCRIPTION = 'Reads a file and says what stands in it. '.repeat(20)
+
+/** Tools and a conversation as a coding agent sends them. */
+function agentOf(client: ClientName, prompt: string, steps: number): object {
+  const names = Array.from({ length: TOOLS }, (_value, index) => `tool_${index}`)
+  const chars = Math.ceil(prompt.length / steps)
+  const texts = Array.from({ length: steps }, (_value, index) => prompt.slice(index * chars, (index + 1) * chars))
+  const input = { path: 'src/main.ts', from: 1, to: 200 }
+  const property = { type: 'string', description: 'Where it stands, from the root of the project.' }
+  const schema = {
+    type: 'object',
+    properties: { path: property, from: { ...property, type: 'integer' }, to: { ...property, type: 'integer' } },
+    required: ['path'],
+  }
+  if (client === 'messages')
+    return {
+      tools: names.map((name) => ({ name, description: DESCRIPTION, input_schema: schema })),
+      messages: [
+        { role: 'user', content: SYSTEM },
+        ...texts.flatMap((content, index) => [
+          { role: 'assistant', content: [{ type: 'tool_use', id: `call_${index}`, name: 'tool_1', input }] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: `call_${index}`, content }] },
+        ]),
+      ],
+    }
+  const call = { name: 'tool_1', arguments: JSON.stringify(input) }
+  if (client === 'responses')
+    return {
+      tools: names.map((name) => ({ type: 'function', name, description: DESCRIPTION, parameters: schema })),
+      input: [
+        { role: 'user', content: SYSTEM },
+        ...texts.flatMap((output, index) => [
+          { type: 'function_call', call_id: `call_${index}`, ...call },
+          { type: 'function_call_output', call_id: `call_${index}`, output },
+        ]),
+      ],
+    }
+  return {
+    tools: names.map((name) => ({
+      type: 'function',
+      function: { name, description: DESCRIPTION, parameters: schema },
+    })),
+    messages: [
+      { role: 'user', content: SYSTEM },
+      ...texts.flatMap((content, index) => [
+        { role: 'assistant', content: null, tool_calls: [{ id: `call_${index}`, type: 'function', function: call }] },
+        { role: 'tool', tool_call_id: `call_${index}`, content },
+      ]),
+    ],
+  }
 }
 
 const SYSTEM = 'Answer in one sentence.'

@@ -16,6 +16,8 @@ export interface Scenario {
   readonly client: ClientName
   /** The prompt, each of the 2,048 inputs of `vectors`, or the text of the speech. */
   readonly prompt: string
+  /** Steps of an agent, each a call of a tool and its result, among which the prompt is divided; 0 = it is one message. */
+  readonly steps: number
   readonly clients: number
   /** Number of accounts, each with one key. */
   readonly accounts: number
@@ -34,6 +36,7 @@ const LATIN = 'What does the fake provider say today? '
 const RUSSIAN = 'Что сегодня отвечает поставщик, которого нет? '
 const SHORT = cut(LATIN, 200)
 const RUSSIAN_PROMPT = cut(RUSSIAN, 30_000)
+const AGENT = { prompt: cut(LATIN, 60_000), steps: 30 } as const
 const AS_MANY_BYTES = cut(LATIN, Buffer.byteLength(RUSSIAN_PROMPT))
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -51,6 +54,10 @@ export const SCENARIOS: readonly Scenario[] = [
   stream('stream of 100 chunks, over a second', 'paced', 256, REFERENCES),
   { ...chat('speech of 400 kB in 100 chunks', { model: 'voice', prompt: cut(LATIN, 300) }), parts: CHUNKS },
   ...pairs(),
+  // What coding agents send: tools, and a conversation of calls and their results.
+  { ...stream('agent of chat, 100 kB', 'burst', 32, PRODUCT), ...AGENT },
+  { ...stream('agent of Messages, 100 kB', 'translated', 32, PRODUCT), ...AGENT, client: 'messages' },
+  { ...stream('agent of Responses, 100 kB', 'responses', 32, PRODUCT), ...AGENT, client: 'responses' },
   // 140 kB of request, 16.8 MB of answer.
   chat('embeddings of 2,048 inputs', { model: 'vectors', prompt: cut(LATIN, 60), clients: 4 }),
 ]
@@ -82,6 +89,7 @@ function chat(name: string, differing: Partial<Scenario>): Scenario {
     model: 'plain',
     client: 'chat',
     prompt: SHORT,
+    steps: 0,
     clients: 32,
     accounts: ACCOUNTS,
     parts: 1,

@@ -122,10 +122,10 @@ export class Exchange<P> implements Call<P> {
   }
 
   jsonMember(name: string): JsonMember | null {
-    const { body } = this
-    const member = body?.scan?.member(body.bytes, name) ?? null
-    if (body === null || member === null) return null
-    const from = member.bytes.byteOffset - body.bytes.byteOffset
+    const { bytes, scan } = this.body ?? {}
+    const member = bytes === undefined ? null : (scan?.member(bytes, name) ?? null)
+    if (bytes === undefined || member === null) return null
+    const from = member.bytes.byteOffset - bytes.byteOffset
     return { ...member, moveTo: this.#movesMember(from, from + member.bytes.length) }
   }
 

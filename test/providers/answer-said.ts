@@ -65,7 +65,8 @@ export const PROTOCOLS: Readonly<Record<string, ClientProtocol>> = {
     },
   },
   responses: {
-    writer: () => new ResponsesWriter(IDENTITY, parseResponses({ model: 'a/b', input: 'x' }).echo, () => 1_000),
+    writer: () =>
+      new ResponsesWriter(IDENTITY, parseResponses({ model: 'a/b', input: 'x' }).echo, { now: () => 1_000 }),
     stream: (raw) => responseSaid(eventsOf(raw).at(-1).response),
     whole: responseSaid,
     finishes: {

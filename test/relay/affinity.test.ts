@@ -37,7 +37,7 @@ function simulate(busyAtTurn: number | null, affine: boolean): { readonly warm: 
   for (let turn = 0; turn < TURNS; turn += 1) {
     if (turn === busyAtTurn) pools.failed(PROVIDER, 'k1', { ...failure('status', 429, 'busy'), redacted: true })
     for (let conversation = 0; conversation < CONVERSATIONS; conversation += 1) {
-      const affinity = affine ? conversationAffinity('account', request(conversation, turn)) : null
+      const affinity = affine ? conversationAffinity('account', () => request(conversation, turn)) : null
       const key = pools.pick(PROVIDER, affinity) ?? ''
       if (lastKeys.get(conversation) === key) found += 1
       lastKeys.set(conversation, key)
@@ -81,7 +81,7 @@ test('endpoints share conversations by price, and only those of one that fails m
         latency: () => null,
       },
       random: () => assert.fail('a conversation is not drawn'),
-      affinity: conversationAffinity('account', request(conversation, 0)),
+      affinity: conversationAffinity('account', () => request(conversation, 0)),
     })
     return first?.id ?? ''
   }
@@ -99,13 +99,13 @@ test('endpoints share conversations by price, and only those of one that fails m
 
 test('a conversation is told by account, model, instructions and first question, however long they are', () => {
   const base = { model: 'm', messages: request(1, 0).messages }
-  const same = conversationAffinity('a', base)()
-  assert.equal(conversationAffinity('a', { ...base, messages: request(1, 7).messages })(), same)
+  const same = conversationAffinity('a', () => base)()
+  assert.equal(conversationAffinity('a', () => ({ ...base, messages: request(1, 7).messages }))(), same)
   const others = [
-    conversationAffinity('b', base),
-    conversationAffinity('a', { ...base, model: 'n' }),
-    conversationAffinity('a', { ...base, messages: request(2, 0).messages }),
-    conversationAffinity('a', { ...base, messages: base.messages.slice(1) }),
+    conversationAffinity('b', () => base),
+    conversationAffinity('a', () => ({ ...base, model: 'n' })),
+    conversationAffinity('a', () => ({ ...base, messages: request(2, 0).messages })),
+    conversationAffinity('a', () => ({ ...base, messages: base.messages.slice(1) })),
     sessionAffinity('a', 'session'),
     sessionAffinity('b', 'session'),
   ].map((affinity) => affinity())

@@ -1,3 +1,4 @@
+import { Reread } from '../../src/base/reread.ts'
 import { chat } from '../harness/plan-fixture.ts'
 import { parseCompletions } from '../../src/protocols/openai/client/completions.ts'
 import { parseEmbeddings } from '../../src/protocols/openai/client/embeddings.ts'
@@ -46,6 +47,10 @@ export function isUnits({ type }: SimRequest): boolean {
   return type === 'embeddings' || type === 'rerank'
 }
 
+interface Source {
+  again(): Source
+}
+const SOURCE: Source = { again: () => SOURCE }
 const PROMPT = 'Say something about the weather'
 const STREAM = { stream: true, stream_options: { include_usage: true } }
 const LIMITS = [12, 40, null] as const
@@ -86,7 +91,11 @@ function chatOf(n: number, stream: boolean, maxTokens: number | null, serviceTie
     choices: n,
     inputMax: Buffer.byteLength(PROMPT) + FRAME_TOKENS_MAX * 2,
     count: (tokens) => tokens.countChat(request, TOKENIZER),
-    operation: (adapters) => chatOperation(chatCall(request), adapters),
+    operation: (adapters) =>
+      chatOperation(
+        Reread.of(SOURCE, () => chatCall(request)),
+        adapters,
+      ),
     inTier: (wished) => chatOf(n, stream, maxTokens, wished),
   }
 }

@@ -1,6 +1,6 @@
 import { ApiError } from '../../base/errors.ts'
 import { contentOf } from './parts.ts'
-import type { ChatMessage, ChatToolCall, ChatPart, ChatRequest, RawMessages } from './request.ts'
+import type { ChatMessage, ChatToolCall, ChatPart, ChatRequest } from './request.ts'
 import { badMessage, copyJson, field, isObject, quoted, type RawObject } from '../fields/body-fields.ts'
 import type { JsonMember } from '../../base/json-scan.ts'
 import { ownValue } from '../../base/own-value.ts'
@@ -113,62 +113,7 @@ const BYTES_MIN = 8_192
 export function withRawMessages(request: ChatRequest, json: unknown, member: JsonMember | null): ChatRequest {
   if (member === null || member.bytes.length < BYTES_MIN || !isObject(json)) return request
   if (keysKept(json['messages'], request.messages) !== member.keys) return request
-  const rawMessages = new DroppedMessages(request.messages, member)
-  return { ...request, messages: rawMessages.of, rawMessages }
-}
-
-/** A shorter content is kept: it would cost more to read it again. */
-const CONTENT_CHARS_MIN = 512
-const READ = Symbol('read')
-/** One getter for all messages, so that they have one shape; it is copied as a value, and written as JSON like one. */
-const CONTENT = {
-  enumerable: true,
-  get(this: { readonly [READ]: () => ChatMessage['content'] }) {
-    return this[READ]()
-  },
-}
-
-/**
- * Messages whose contents need not stay in memory while a provider answers. After `drop`, a content that is asked for
- * is read again from the bytes. Whatever lives as long as an answer is copied by each collection of garbage: with
- * prompts of 100 kB that took a quarter of a chat's CPU.
- */
-class DroppedMessages implements RawMessages {
-  readonly of: readonly ChatMessage[]
-  readonly #moveTo: JsonMember['moveTo']
-  #bytes: Buffer
-  #read: readonly ChatMessage[] | null
-
-  constructor(messages: readonly ChatMessage[], { bytes, moveTo }: JsonMember) {
-    this.#moveTo = moveTo
-    this.#bytes = bytes
-    this.#read = messages
-    this.of = messages.map((message, index) =>
-      typeof message.content === 'string' && message.content.length < CONTENT_CHARS_MIN
-        ? message
-        : this.#withoutContent(message, index),
-    )
-  }
-
-  get bytes(): Buffer {
-    return this.#bytes
-  }
-
-  #withoutContent({ content: _content, ...rest }: ChatMessage, index: number): ChatMessage {
-    const content = (): ChatMessage['content'] => this.#contentAt(index)
-    return Object.defineProperties(rest, { [READ]: { value: content }, content: CONTENT }) as ChatMessage
-  }
-
-  #contentAt(index: number): ChatMessage['content'] {
-    this.#read ??= parseMessages(JSON.parse(this.#bytes.toString()))
-    return this.#read[index]?.content ?? null
-  }
-
-  drop(copy: Buffer): void {
-    this.#read = null
-    this.#bytes = copy
-    this.#moveTo?.(copy)
-  }
+  return { ...request, rawMessages: { ...member, of: request.messages } }
 }
 
 /** The bytes of the messages, if they still equal the request's messages. */

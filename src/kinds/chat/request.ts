@@ -1,3 +1,4 @@
+import type { JsonMember } from '../../base/json-scan.ts'
 import type { MediaUrl, Medium } from '../fields/media.ts'
 import type { RoutedRequest } from '../fields/routed-request.ts'
 
@@ -32,12 +33,9 @@ export interface ChatRequest extends RoutedRequest {
 }
 
 /** Messages as the bytes that the client sent. */
-export interface RawMessages {
+export interface RawMessages extends JsonMember {
   /** The parsed messages of these bytes. A request whose messages have been replaced must not send them. */
   readonly of: readonly ChatMessage[]
-  readonly bytes: Buffer
-  /** Frees the contents of `of`, which are read again if they are asked for, and the bytes, which `copy` repeats. */
-  drop(copy: Buffer): void
 }
 
 export interface ChatMessage {

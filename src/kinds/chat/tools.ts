@@ -134,7 +134,6 @@ export function safelyNamed(chat: ChatRequest): SafelyNamed | null {
   const given = new Set(namesOf(chat))
   const unsafe = [...given].filter((name) => !SAFE.test(name))
   const names = new Map(unsafe.map((name) => [name, safeName(name, given)]))
-  const originals = new Map([...names].map(([name, sent]) => [sent, name]))
   const sent = (name: string): string => names.get(name) ?? name
   const { tools, toolChoice } = chat
   return {
@@ -148,8 +147,13 @@ export function safelyNamed(chat: ChatRequest): SafelyNamed | null {
           : { ...toolChoice, function: { ...toolChoice.function, name: sent(toolChoice.function.name) } },
       messages: chat.messages.map((message) => withNames(message, sent)),
     },
-    original: (name) => originals.get(name) ?? name,
+    original: originalOf(names),
   }
+}
+
+function originalOf(names: ReadonlyMap<string, string>): SafelyNamed['original'] {
+  const originals = new Map([...names].map(([name, sent]) => [sent, name]))
+  return (name) => originals.get(name) ?? name
 }
 
 /** Most requests end here, so it allocates nothing. */

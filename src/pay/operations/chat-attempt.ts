@@ -7,6 +7,7 @@ import type { AnswerWriter, ChargedUsage, KeptEnd } from '../../kinds/answer/wri
 import type { FinishReason, StreamEnd, UsageReport } from '../../kinds/chat/answer.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
 import { JSON_TYPE, JsonBytes, jsonParts } from '../../base/json-text.ts'
+import type { Endpoint } from '../../catalog/catalog.ts'
 import type { Usage } from '../../tables/meters.ts'
 import { dearestTier } from '../../catalog/price-conditions.ts'
 import { contextOf } from '../plan/context-check.ts'
@@ -64,8 +65,38 @@ const SEARCHES_MAX = 128
  */
 const TEXT_CHARS_MAX = 32 * 1_048_576
 
+/** What an answer is measured by: its request itself is kept only where it can be read again. */
+export interface AskedChat extends Pick<ChatRequest, 'stream' | 'hidesReasoning' | 'n'> {
+  /** The most output tokens that are billed for a prediction. */
+  readonly predicted: number
+  readonly searches: boolean
+  /** An upper bound of the tokens of its text. */
+  readonly textMax: number
+  /** Whether it has input other than text. */
+  readonly hasMedia: boolean
+  /** The usage that does not depend on the answer. */
+  readonly fixed: Usage
+  /** Counts its tokens by the model's tokenizer. */
+  readonly countInput: () => number
+}
+
+export function askedOf(chat: ChatRequest, endpoint: Endpoint, inputs: number, countInput: () => number): AskedChat {
+  const { stream, hidesReasoning, n, inputModalities } = chat
+  return {
+    stream,
+    hidesReasoning,
+    n,
+    predicted: predictedTokens(chat, endpoint),
+    searches: searches(chat, endpoint),
+    textMax: textBound(chat),
+    hasMedia: inputModalities.size > 0,
+    fixed: fixedUsage(chat, endpoint, inputs),
+    countInput,
+  }
+}
+
 export interface ChatAttemptParts {
-  readonly request: ChatRequest
+  readonly asked: AskedChat
   readonly writer: AnswerWriter
   /** The number of inputs, of at most the request's size, that are answered together. */
   readonly inputs: number
@@ -145,13 +176,13 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   push(given: readonly AnswerEvent[]): boolean {
     const events = this.#arguments.mended(given)
-    const { request, writer, start, sink } = this.#parts
+    const { asked, writer, start, sink } = this.#parts
     for (const event of events) {
       this.#end.add(event)
       if (event.type === 'extra' && event.field === 'images' && Array.isArray(event.value))
         this.#pictures += event.value.length
     }
-    if (!request.stream) {
+    if (!asked.stream) {
       this.#firstTokenMs ??= start.clock.monotonic()
       for (const event of events) this.#events.push(event)
       return true
@@ -164,7 +195,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
     // Some providers open an answer long before its first token.
     if (this.#firstTokenMs === null && (text !== '' || events.some(isContent)))
       this.#firstTokenMs = start.clock.monotonic()
-    const visible = request.hidesReasoning ? withoutReasoning(events) : events
+    const visible = asked.hidesReasoning ? withoutReasoning(events) : events
     this.says ||= visible.some(isContent)
     return sink.push(writer.write(visible))
   }
@@ -215,8 +246,8 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   body(usage: ChargedUsage): AnswerBody {
-    const { request, writer } = this.#parts
-    const visible = request.hidesReasoning ? withoutReasoning(this.#events) : this.#events
+    const { asked, writer } = this.#parts
+    const visible = asked.hidesReasoning ? withoutReasoning(this.#events) : this.#events
     const answer = foldAnswer(visible)
     const lifted = answer.choices.flatMap(({ logprobs }) => (logprobs instanceof JsonBytes ? [logprobs] : []))
     const body = writer.whole(answer, usage, visible)
@@ -224,11 +255,11 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   kept(usage: ChargedUsage, how: KeptEnd): Record<string, unknown> | null {
-    const { request, writer } = this.#parts
+    const { asked, writer } = this.#parts
     // A plain answer has not been written yet.
-    if (!request.stream && !this.#isWritten) {
+    if (!asked.stream && !this.#isWritten) {
       this.#isWritten = true
-      writer.write(request.hidesReasoning ? withoutReasoning(this.#events) : this.#events)
+      writer.write(asked.hidesReasoning ? withoutReasoning(this.#events) : this.#events)
     }
     return writer.kept?.(this.#ended(), usage, how) ?? null
   }
@@ -262,15 +293,14 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   #measure(usage: UsageReport): MeasuredUsage {
-    const { request, inputs, written = request.n, start } = this.#parts
-    const { endpoint } = start.candidate
+    const { asked, inputs, written = asked.n, start } = this.#parts
     const { report, reported, flagged, basis } = measureUsage(usage, {
       inputMax: () => this.#inputMax(),
-      outputMax: (start.plan.maxTokens + predictedTokens(request, endpoint)) * written * inputs,
+      outputMax: (start.plan.maxTokens + asked.predicted) * written * inputs,
       count: () => countedReport(this.#countInput(), this.#countOutput()),
     })
     // More searches than the request allows are impossible, so the customer does not pay for them.
-    const { searchesMax = searches(request, endpoint) ? SEARCHES_MAX * written * inputs : 0 } = this.#parts
+    const { searchesMax = asked.searches ? SEARCHES_MAX * written * inputs : 0 } = this.#parts
     const isBeyond = (report.usage.search ?? 0) > searchesMax
     const possible = isBeyond ? { ...report, usage: { ...report.usage, search: searchesMax } } : report
     const billed = this.#withFixed(possible)
@@ -284,18 +314,17 @@ export class ChatAttempt implements Attempt, AnswerSink {
 
   /** The most input tokens: a byte of text is at most one token; other input is bounded only by the model's context. */
   #inputMax(): number {
-    const { request, inputs, readings, start } = this.#parts
+    const { asked, inputs, readings, start } = this.#parts
     const { model, endpoint } = start.candidate
-    const text = textBound(request)
-    const readsMore = request.inputModalities.size > 0 || readings !== undefined || searches(request, endpoint)
-    return (readsMore ? Math.max(text, contextOf(model, endpoint) * (readings ?? 1)) : text) * inputs
+    const { textMax, hasMedia } = asked
+    const readsMore = hasMedia || readings !== undefined || asked.searches
+    return (readsMore ? Math.max(textMax, contextOf(model, endpoint) * (readings ?? 1)) : textMax) * inputs
   }
 
   #withFixed(report: UsageReport): UsageReport {
-    const { request, inputs, start } = this.#parts
+    const { fixed } = this.#parts.asked
     const pictures = this.#pictures === 0 ? {} : { image_output: this.#pictures }
     const { search, ...told } = report.usage
-    const fixed = fixedUsage(request, start.candidate.endpoint, inputs)
     const usage = {
       ...told,
       ...fixed,
@@ -314,7 +343,7 @@ export class ChatAttempt implements Attempt, AnswerSink {
   }
 
   #countInput(): number {
-    const { request, inputs, start } = this.#parts
-    return start.tokens.countChat(request, start.candidate.model.tokenizer) * inputs
+    const { asked, inputs } = this.#parts
+    return asked.countInput() * inputs
   }
 }

@@ -1,10 +1,11 @@
 import type { Endpoint } from '../../catalog/catalog.ts'
 import { assert } from '../../base/assert.ts'
 import { ApiError } from '../../base/errors.ts'
+import type { Reread } from '../../base/reread.ts'
 import { ownValue } from '../../base/own-value.ts'
 import type { AnswerEvent } from '../../kinds/answer/event.ts'
 import type { ChatRequest } from '../../kinds/chat/request.ts'
-import { safelyNamed } from '../../kinds/chat/tools.ts'
+import { safelyNamed, type SafelyNamed } from '../../kinds/chat/tools.ts'
 import { withFittedBudget } from '../../kinds/chat/thoughts.ts'
 import type { AdapterTable } from '../../protocols/ports/adapter.ts'
 import type { AnswerSink, ChatCall, RunningCall } from '../../protocols/ports/call.ts'
@@ -28,7 +29,7 @@ import {
 } from '../plan/parameter-costs.ts'
 import type { Plan, PlanInput } from '../plan/plan.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
-import { ChatAttempt } from './chat-attempt.ts'
+import { askedOf, ChatAttempt } from './chat-attempt.ts'
 
 /** Names for the same request: an endpoint that takes one of them is sent it. */
 const ALIKE: readonly (readonly string[])[] = [
@@ -46,7 +47,7 @@ const OTHERWISE: ReadonlySet<string> = new Set([
   'service_tier',
 ])
 
-type ChatFields = Pick<Operation, 'delivery' | 'contentType' | 'sessionId' | 'conversation' | 'fitsFunds'>
+type ChatFields = Pick<Operation, 'delivery' | 'contentType' | 'sessionId' | 'fitsFunds'>
 
 /** The fields that all operations of chat models have in common. */
 export function chatFields(chat: ChatRequest): ChatFields {
@@ -54,54 +55,74 @@ export function chatFields(chat: ChatRequest): ChatFields {
     delivery: chat.stream ? 'events' : 'whole',
     contentType: null,
     sessionId: chat.sessionId,
-    conversation: chat,
     fitsFunds: chat.maxTokens === null,
   }
 }
 
-/** A request of chat models: native if its endpoint speaks the client's protocol, else the equivalent chat. */
-export function chatOperation(client: ClientChat, adapters: AdapterTable): Operation {
-  const { type, chat, words, keepAlive, contentType = null } = client
+/**
+ * A request of chat models: native if its endpoint speaks the client's protocol, else the equivalent chat. Nothing that
+ * lives as long as an answer keeps the request: once a provider has its body, it is dropped.
+ */
+export function chatOperation(read: Reread<ClientChat>, adapters: AdapterTable): Operation {
+  const { type, chat, keepAlive, contentType = null, session = null } = read.value
   return {
     type,
     ...chatFields(chat),
-    sessionId: chat.sessionId ?? client.session ?? null,
+    sessionId: chat.sessionId ?? session,
     contentType: chat.stream ? contentType : null,
     ...(keepAlive === undefined ? {} : { keepAlive }),
-    plan: (input) => planClient(client, input, adapters),
-    recounted: (plan, tokens) => {
-      const smaller = recountedHold(plan, chat, tokens, { hosted: offerOf(client, plan)?.hosted ?? null })
-      return smaller === null ? null : { ...smaller, isSpecial: plan.isSpecial === true }
-    },
+    conversation: () => read.value.chat,
+    plan: (input) => planClient(read.value, input, adapters),
+    recounted: (plan, tokens) => recountedClient(read.value, plan, tokens),
     begin: (start, sink) => {
-      const { candidate, adapter, tokens, plan } = start
-      const { endpoint, model } = candidate
-      const terms = termsOf(client, endpoint)
-      const asked = { ...start, terms, countInput: () => tokens.countChat(chat, model.tokenizer) }
-      const offer = offerOf(client, plan)
-      const native = client.own?.speaks(endpoint, adapter) === true ? (offer?.native(asked) ?? null) : null
-      const hosted = offer?.hosted ?? null
-      const splice = client.splice?.(start.identity) ?? null
-      return new ChatAttempt(
-        {
-          request: chat,
-          writer: native?.writer ?? client.writer(asked),
-          inputs: 1,
-          ...(hosted === null ? {} : { readings: 1 + hosted.callsMax }),
-          ...(native?.searchesMax === undefined ? {} : { searchesMax: native.searchesMax }),
-          start,
-          sink,
-          dropped: native?.dropped ?? [...client.dropped(terms), ...unsentParts(chat, start, words)],
-        },
-        (answers) => {
-          if (native !== null) return native.ask(answers)
-          return client.sameNames === endpoint.provider.adapter
-            ? askChat(start, chat, answers, splice)
-            : askTranslated(start, chat, answers, { words, splice })
-        },
-      )
+      const attempt = beginClient(read, start, sink)
+      read.drop()
+      return attempt
     },
   }
+}
+
+function recountedClient(client: ClientChat, plan: Plan, tokens: PlanInput['tokens']): Plan | null {
+  const smaller = recountedHold(plan, client.chat, tokens, { hosted: offerOf(client, plan)?.hosted ?? null })
+  return smaller === null ? null : { ...smaller, isSpecial: plan.isSpecial === true }
+}
+
+function beginClient(read: Reread<ClientChat>, start: AttemptStart, sink: AnswerSink<Buffer>): ChatAttempt {
+  const client = read.value
+  const { chat, words } = client
+  const { candidate, adapter, plan, identity } = start
+  const { endpoint } = candidate
+  const terms = termsOf(client, endpoint)
+  const countInput = inputCount(read, start)
+  const asked = { ...start, terms, countInput }
+  const offer = offerOf(client, plan)
+  const native = client.own?.speaks(endpoint, adapter) === true ? (offer?.native(asked) ?? null) : null
+  const hosted = offer?.hosted ?? null
+  const splice = client.splice?.(identity) ?? null
+  return new ChatAttempt(
+    {
+      asked: askedOf(chat, endpoint, 1, countInput),
+      writer: native?.writer ?? client.writer(asked),
+      inputs: 1,
+      ...(hosted === null ? {} : { readings: 1 + hosted.callsMax }),
+      ...(native?.searchesMax === undefined ? {} : { searchesMax: native.searchesMax }),
+      start,
+      sink,
+      dropped: native?.dropped ?? [...client.dropped(terms), ...unsentParts(chat, start, words)],
+    },
+    (answers) => {
+      if (native !== null) return native.ask(answers)
+      return client.sameNames === endpoint.provider.adapter
+        ? askChat(start, chat, answers, splice)
+        : askTranslated(start, chat, answers, { words, splice })
+    },
+  )
+}
+
+/** The tokens of the request, which are counted only if they are asked for. */
+function inputCount(read: Reread<ClientChat>, { tokens, candidate }: AttemptStart): () => number {
+  const { tokenizer } = candidate.model
+  return () => tokens.countChat(read.value.chat, tokenizer)
 }
 
 /** The form of the request that its plan's hold covers; null = its protocol has no other form than a chat. */
@@ -188,24 +209,24 @@ function askTranslated(
   { words, splice }: Pick<ChatCall, 'splice'> & { readonly words: ClientWords },
 ): RunningCall {
   const named = safelyNamed(chat)
+  return askChat(start, named?.chat ?? chat, renamingSink(named?.original ?? null, words, sink), splice)
+}
+
+/** Gives the client's names back; `original` = null: all are unchanged. */
+function renamingSink(original: SafelyNamed['original'] | null, words: ClientWords, sink: AnswerSink): AnswerSink {
   const renamed = (event: AnswerEvent): AnswerEvent =>
-    event.type === 'tool_call' && named !== null ? { ...event, name: named.original(event.name) } : event
-  return askChat(
-    start,
-    named?.chat ?? chat,
-    {
-      headers: () => sink.headers(),
-      push: (events) => sink.push(named === null ? events : events.map(renamed)),
-      end: () => sink.end(),
-      fail: (failure) =>
-        sink.fail(
-          failure.reason === 'unsendable' && failure.publicMessage !== null
-            ? { ...failure, publicMessage: inWords(failure.publicMessage, words) }
-            : failure,
-        ),
-    },
-    splice,
-  )
+    event.type === 'tool_call' && original !== null ? { ...event, name: original(event.name) } : event
+  return {
+    headers: () => sink.headers(),
+    push: (events) => sink.push(original === null ? events : events.map(renamed)),
+    end: () => sink.end(),
+    fail: (failure) =>
+      sink.fail(
+        failure.reason === 'unsendable' && failure.publicMessage !== null
+          ? { ...failure, publicMessage: inWords(failure.publicMessage, words) }
+          : failure,
+      ),
+  }
 }
 
 /** A sentence that begins with a parameter's name, with the client's name for it. */

@@ -10,7 +10,7 @@ import type { AnswerSink, RunningCall } from '../../protocols/ports/call.ts'
 import { planChat, recountedHold } from '../plan/chat-plan.ts'
 import type { AttemptStart, Operation } from '../relay/operation.ts'
 import { askChat, canChat, chatFields, unsentParts } from './chat.ts'
-import { ChatAttempt } from './chat-attempt.ts'
+import { askedOf, ChatAttempt } from './chat-attempt.ts'
 
 type Ask = (sink: AnswerSink) => RunningCall
 
@@ -124,13 +124,17 @@ export function completionsOperation(request: CompletionsRequest, adapters: Adap
   return {
     type: 'completions',
     ...chatFields(chat),
+    conversation: () => chat,
     plan: (input) => planChat({ ...input, request: chat, type: 'completions', able, ...sizes }),
     recounted: (plan, tokens) => recountedHold(plan, chat, tokens, sizes),
     begin: (start, sink) => {
       const writer = new CompletionsWriter(start.identity, chat.includeUsage)
       const dropped = nativeOf(start) === null ? unsentParts(chat, start, {}) : []
       const tiers: (string | null)[] = []
-      return new ChatAttempt({ request: chat, writer, ...sizes, start, sink, dropped, tiers }, (answers) =>
+      const { tokens, candidate } = start
+      const { endpoint, model } = candidate
+      const asked = askedOf(chat, endpoint, sizes.inputs, () => tokens.countChat(chat, model.tokenizer))
+      return new ChatAttempt({ asked, writer, ...sizes, start, sink, dropped, tiers }, (answers) =>
         ask(request, start, answers, tiers),
       )
     },

@@ -1,3 +1,4 @@
+import { Reread } from '../../base/reread.ts'
 import { CLIENTS } from '../../protocols/clients.ts'
 import { readChat } from '../../protocols/openai/client/chat/call.ts'
 import { parseCompletions } from '../../protocols/openai/client/completions.ts'
@@ -67,7 +68,7 @@ function requestReaders(
   const rank = rerankOperations(adapters)
   const speak = speechOperations(adapters)
   return {
-    chat: { body: 'json', read: (input) => chatOperation(mixedChat(input.json) ?? readChat(input), adapters) },
+    chat: { body: 'json', read: (input) => chatOperation(Reread.of(input, readAnyChat), adapters) },
     completions: { body: 'json', read: ({ json }) => completionsOperation(parseCompletions(json), adapters) },
     embeddings: { body: 'json', read: ({ json }) => embed(parseEmbeddings(json)) },
     rerank: { body: 'json', read: ({ json }) => rank(parseRerank(json)) },
@@ -81,13 +82,13 @@ function requestReaders(
 
 const MIXED = Object.values(CLIENTS).flatMap(({ mixed }) => mixed ?? [])
 
-/** What a body of another protocol that was posted to chat means there; null = it is a chat body. */
-function mixedChat(json: unknown): ClientChat | null {
+/** A chat, or what a body of another protocol that was posted to chat means there. */
+function readAnyChat(input: ClientInput): ClientChat {
   for (const read of MIXED) {
-    const chat = read(json)
+    const chat = read(input.json)
     if (chat !== null) return chat
   }
-  return null
+  return readChat(input)
 }
 
 function kindOf(call: ClientCall, adapters: AdapterTable): PaidKind {
@@ -98,7 +99,11 @@ function kindOf(call: ClientCall, adapters: AdapterTable): PaidKind {
 function readerOf(call: ClientCall, adapters: AdapterTable): RequestReader['read'] {
   switch (call.kind) {
     case 'chat':
-      return (input) => chatOperation(call.read(input), adapters)
+      return (input) =>
+        chatOperation(
+          Reread.of(input, (given) => call.read(given)),
+          adapters,
+        )
     case 'embeddings': {
       const embed = embeddingsOperations(adapters, call.write)
       return (input) => embed(call.read(input))

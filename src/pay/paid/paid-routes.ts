@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { PROMPT_MEMBERS, outwardBody, outwardForm, refuseNulInForm } from '../../kinds/fields/outward-names.ts'
-import type { UploadedFile } from '../../kinds/fields/uploaded-form.ts'
+import type { UploadedFile, UploadedForm } from '../../kinds/fields/uploaded-form.ts'
 import type { Principal } from '../../access/principal.ts'
 import { protocolOfPath } from '../../base/client-protocol.ts'
 import { HIJACKED, type Call, type Reply, type Route } from '../../http/edge.ts'
@@ -8,7 +8,7 @@ import { isLong } from '../../http/body.ts'
 import { parseMultipart } from '../../http/multipart.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
 import { payerOf, type IdempotentCalls, NOT_KEPT } from '../idempotency/idempotent-calls.ts'
-import { sessionOf } from '../../protocols/ports/client-call.ts'
+import { type ClientInput, sessionOf } from '../../protocols/ports/client-call.ts'
 import type { KeptRequest, PaidKind } from '../paid-room.ts'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { appIdentity, endUserOf, PLAYGROUND_PATH } from '../../access/app-identity.ts'
@@ -24,6 +24,8 @@ import type { Relay } from '../relay/relay.ts'
 import { rubles } from '../../base/money.ts'
 
 const EMPTY = Buffer.alloc(0)
+/** What is read of a shorter body is kept: it would cost more to read it again. */
+const REREAD_BYTES_MIN = 8_192
 
 export interface PaidRoutePorts extends AnswerPorts {
   readonly idempotency: IdempotentCalls
@@ -78,17 +80,33 @@ export function playgroundRoutes(routes: readonly Route<Principal>[]): readonly 
 }
 
 async function readCall(
-  { publicUrl, outwardName }: PaidRoutePorts,
+  ports: PaidRoutePorts,
   kind: PaidKind,
   call: Call<Principal>,
 ): Promise<ReadCall & Pick<KeptRequest, 'answer'>> {
+  const { input, form } = inputOf(ports, kind, call)
+  const sent = form === null ? () => call.json : () => Object.fromEntries([...form.fields, ...form.files.map(nameOf)])
+  const { sessionId } = input
+  const read = await kind.read(input, call)
+  if ('operation' in read) return { ...read, sent }
+  // The id is logged, and keeps a conversation at one provider.
+  const operation = read.sessionId === null && sessionId !== null ? { ...read, sessionId } : read
+  return { operation, sent, earlier: [], keeperOf: () => null, answer: null }
+}
+
+/** `form`: the multipart body in the client's own words. */
+function inputOf(
+  ports: PaidRoutePorts,
+  kind: PaidKind,
+  call: Call<Principal>,
+): { readonly input: ClientInput; readonly form: UploadedForm | null } {
   const { json, rawBody = EMPTY, request, isSecure, params } = call
-  const sessionId = sessionOf(request.headers['x-session-id'])
   const contentType = request.headers['content-type'] ?? ''
   const form = json === undefined ? parseMultipart(contentType, rawBody, kind.filesMax) : null
   refuseNulInForm(form)
   const { accountId } = payerOf(call)
-  const outward = (name: string): string => outwardName(accountId, name)
+  const outward = (name: string): string => ports.outwardName(accountId, name)
+  const isReadAgain = form === null && rawBody.length >= REREAD_BYTES_MIN && !isLong(rawBody) && call.turn === null
   const input = {
     json: outwardBody(json, outward),
     given: json,
@@ -100,15 +118,11 @@ async function readCall(
     query: () => call.query,
     headers: request.headers,
     requestId: call.requestId,
-    sessionId,
-    publicUrl: publicUrlOf(publicUrl, { request, isSecure }),
+    sessionId: sessionOf(request.headers['x-session-id']),
+    publicUrl: publicUrlOf(ports.publicUrl, { request, isSecure }),
+    again: isReadAgain ? () => inputOf(ports, kind, call).input : null,
   }
-  const sent = form === null ? () => call.json : () => Object.fromEntries([...form.fields, ...form.files.map(nameOf)])
-  const read = await kind.read(input, call)
-  if ('operation' in read) return { ...read, sent }
-  // The id is logged, and keeps a conversation at one provider.
-  const operation = read.sessionId === null && sessionId !== null ? { ...read, sessionId } : read
-  return { operation, sent, earlier: [], keeperOf: () => null, answer: null }
+  return { input, form }
 }
 
 /** The fields that describe a file. */

@@ -299,6 +299,6 @@ function planOf(
     maxTokensComputed: request.maxTokens === null || request.maxTokens === -1,
     mayExceed: hold.mayExceed(drafts),
     inputTokensBound: Math.max(...drafts.map(({ inputTokens }) => inputTokens)),
-    holdReason: () => hold.reason(drafts),
+    holdReason: hold.reason(drafts),
   })
 }

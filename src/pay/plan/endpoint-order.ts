@@ -339,9 +339,10 @@ export function sessionAffinity(accountId: string, session: string): Affinity {
 /** Calculates the number from parts that no later turn changes: the model, the instructions and the first question. */
 export function conversationAffinity(
   accountId: string,
-  { model, messages }: Pick<ChatRequest, 'model' | 'messages'>,
+  conversation: () => Pick<ChatRequest, 'model' | 'messages'>,
 ): Affinity {
   return once(() => {
+    const { model, messages } = conversation()
     const question = messages.find(({ role }) => role === 'user')
     const hash = textHash(model ?? '', textHash(accountId))
     return openingHash(question === undefined ? [] : [question], openingHash(instructions(messages), hash))

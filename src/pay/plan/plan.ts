@@ -84,8 +84,11 @@ export interface Plan {
   readonly isSpecial?: boolean
   /** The bound of the input: an exact count, or the bytes in its place. */
   readonly inputTokensBound: number
-  /** Why the hold is more than the text and the answer can cost, as a sentence for a refusal; null = it is not more. */
-  readonly holdReason?: () => string | null
+  /**
+   * Why the hold is more than the text and the answer can cost, as a sentence for a refusal; null or absent = it is not
+   * more.
+   */
+  readonly holdReason?: string | null
 }
 
 /**

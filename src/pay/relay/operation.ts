@@ -34,7 +34,7 @@ export interface Operation {
    * The part with which its later turns also begin, so that they find their prompt cache where this one was served;
    * absent = it has no later turns.
    */
-  readonly conversation?: Pick<ChatRequest, 'model' | 'messages'>
+  readonly conversation?: () => Pick<ChatRequest, 'model' | 'messages'>
   /**
    * Its output is computed (an omitted max_tokens), so after a refused hold it is planned again within the available
    * funds.

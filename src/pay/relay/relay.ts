@@ -269,7 +269,7 @@ export class Relay {
       if (smaller === null)
         throw this.#unaffordable(outcome, plan.holdMicro, {
           tokens: plan.maxTokens > 0,
-          reason: plan.holdReason?.() ?? null,
+          reason: plan.holdReason ?? null,
         })
       plan = smaller
     }

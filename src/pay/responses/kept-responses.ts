@@ -5,6 +5,7 @@ import { ApiError, overloaded } from '../../base/errors.ts'
 import { isObject, wordOf } from '../../kinds/fields/body-fields.ts'
 import { referencesOf, resolvedInput } from '../../protocols/responses/client/keeping.ts'
 import { keptResponse, newResponse, usageOf } from '../../protocols/responses/client/response-body.ts'
+import type { Reread } from '../../base/reread.ts'
 import type { KeyWrap } from '../../ledger/key-wrap.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { RequestEcho, ResponsesRequest } from '../../protocols/responses/request.ts'
@@ -100,13 +101,14 @@ export class KeptResponses {
   }
 
   /** null = the answer is only sent. Throws an ApiError if nothing is kept on this service. */
-  keeperOf({ echo, row }: ResponsesRequest, accountId: string): AnswerKeeper | null {
+  keeperOf(read: Reread<{ readonly request: ResponsesRequest }>, accountId: string): AnswerKeeper | null {
+    const { echo } = read.value.request
     if (!echo.store) return null
     const { background } = echo
     this.#refuseOff(background ? 'background' : 'store')
     return {
       background,
-      begin: (answer) => this.#begin(answer, echo, row),
+      begin: (answer) => this.#begin(answer, echo, read.value.request.row),
       fits: (answer) => writeAnswer(answer).length <= ANSWER_BYTES_MAX,
       encrypt: (generationId, answer) => {
         const written = writeAnswer(answer)

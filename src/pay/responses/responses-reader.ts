@@ -1,3 +1,4 @@
+import { Reread } from '../../base/reread.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { Catalog } from '../../catalog/catalog.ts'
 import { type Call, HIJACKED, type TurnMemory } from '../../http/edge.ts'
@@ -46,23 +47,27 @@ export function responsesKind(adapters: AdapterTable, ports: ResponsesPorts): Pa
     read: async (input, call) => {
       const door = await doorOf(ports, call)
       const { history, resolved } = door
-      const request = parseResponses(input.json, door, input.given)
-      const { echo, added } = request
+      // Kept items are read from the store, which takes its time.
+      const again = history.length === 0 && resolved === null ? input.again : null
+      const read = Reread.of({ ...input, again }, (given) =>
+        responsesCall(parseResponses(given.json, door, given.given), given),
+      )
+      const { echo } = read.value.request
       const operation = {
-        ...chatOperation(responsesCall(request, input), adapters),
+        ...chatOperation(read, adapters),
         retrieved: (identity: ChunkIdentity, known: KeptStream | null) =>
           known === null ? newResponse(identity, echo) : keptResponse(identity, echo, known),
       }
       const { turn } = call
-      const items = [...history, ...added]
+      const items = (): readonly unknown[] => [...history, ...read.value.request.added]
       return {
         operation,
         earlier: [...history, ...(resolved ?? [])],
         keeperOf: () => {
-          const kept = ports.responses.keeperOf(request, payerOf(call).accountId)
-          return turn === null ? kept : remembering(ports, call, turn, kept, items)
+          const kept = ports.responses.keeperOf(read, payerOf(call).accountId)
+          return turn === null ? kept : remembering(ports, call, turn, kept, items())
         },
-        answer: turn !== null && isWarmUp(call) ? () => warmUp(ports, call, turn, request, items) : null,
+        answer: turn !== null && isWarmUp(call) ? () => warmUp(ports, call, turn, { echo, items: items() }) : null,
       }
     },
   }
@@ -158,8 +163,7 @@ function warmUp(
   ports: TurnPorts,
   call: Call<Principal>,
   turn: TurnMemory,
-  { echo }: ResponsesRequest,
-  items: readonly unknown[],
+  { echo, items }: Pick<ResponsesRequest, 'echo'> & { readonly items: readonly unknown[] },
 ): typeof HIJACKED {
   const id = call.requestId.replace(/^[a-z]+-/, 'gen-')
   const model = isObject(call.json) ? field(call.json, 'model') : undefined

@@ -42,6 +42,11 @@ export interface ClientInput {
   readonly requestId: string
   /** The service's address for the client, used in links; without a trailing slash. */
   readonly publicUrl: string
+  /**
+   * The same, read again from the body's bytes; null = what is read of it stays, since it is short or takes long to
+   * read.
+   */
+  readonly again: (() => ClientInput) | null
 }
 
 /** A protocol of clients other than OpenAI's. */

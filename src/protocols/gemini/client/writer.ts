@@ -58,6 +58,9 @@ interface Call {
 const DATA_URL = /^data:([^;,]+)(?:;[^,]*)?;base64,(.*)$/s
 const PCM = 'audio/L16;codec=pcm;rate=24000'
 
+/** How an answer is written. */
+type AnswerForm = Pick<GenerateContentRequest, 'framing' | 'showsThoughts'>
+
 /** Writes an answer in the form of `generateContent` (clients.md 4). */
 export class GeminiWriter implements AnswerWriter {
   readonly #identity: ChunkIdentity
@@ -65,7 +68,7 @@ export class GeminiWriter implements AnswerWriter {
   readonly #frames: ChunkFrames
   readonly #candidates = new Map<number, CandidateParts>()
 
-  constructor(identity: ChunkIdentity, { framing, showsThoughts }: GenerateContentRequest) {
+  constructor(identity: ChunkIdentity, { framing, showsThoughts }: AnswerForm) {
     this.#identity = identity
     this.#showsThoughts = showsThoughts
     this.#frames = new ChunkFrames(framing)
@@ -218,14 +221,14 @@ export function usageMetadata(
  */
 export class UnfilteredGemini implements AnswerWriter {
   readonly #identity: ChunkIdentity
-  readonly #request: GenerateContentRequest
+  readonly #form: AnswerForm
   readonly #frames: ChunkFrames
   #held: JsonObject[] = []
 
-  constructor(identity: ChunkIdentity, request: GenerateContentRequest) {
+  constructor(identity: ChunkIdentity, { framing, showsThoughts }: AnswerForm) {
     this.#identity = identity
-    this.#request = request
-    this.#frames = new ChunkFrames(request.framing)
+    this.#form = { framing, showsThoughts }
+    this.#frames = new ChunkFrames(framing)
   }
 
   write(events: readonly AnswerEvent[]): Buffer {
@@ -255,7 +258,7 @@ export class UnfilteredGemini implements AnswerWriter {
   whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown> {
     const sent = events.findLast((event) => event.type === 'wire')?.sent
     return sent === undefined || Buffer.isBuffer(sent)
-      ? new GeminiWriter(this.#identity, this.#request).whole(answer, usage, events)
+      ? new GeminiWriter(this.#identity, this.#form).whole(answer, usage, events)
       : this.#charged({ ...sent, ...reasoned(sent['candidates'], answer) }, usage, answer.serviceTier)
   }
 

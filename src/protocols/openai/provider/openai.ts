@@ -144,7 +144,7 @@ export function openaiBytes(call: ChatCall): Buffer {
   const parts = jsonParts({ ...bodyOf(call, { ...fitted, messages: [] }), messages }, [messages])
   const body = Buffer.concat(parts)
   const from = parts[0]?.length ?? 0
-  call.request.rawMessages?.drop(body.subarray(from, from + raw.length))
+  call.request.rawMessages?.moveTo?.(body.subarray(from, from + raw.length))
   return body
 }
 

@@ -46,15 +46,16 @@ export const RESPONSES: ClientSide = {
 export function responsesCall(
   request: ResponsesRequest,
   { sessionId, headers }: Pick<ClientInput, 'sessionId' | 'headers'>,
-): ClientChat {
+): ClientChat & { readonly request: ResponsesRequest } {
   const { chat, echo } = request
   return {
+    request,
     type: 'responses',
     chat,
     words: WORDS,
     session: sessionId ?? sessionOf(echo.promptCacheKey ?? undefined) ?? codexSession(headers),
     dropped: () => request.dropped,
-    writer: ({ identity, clock }) => new ResponsesWriter(identity, echo, () => clock.now(), request.names),
+    writer: ({ identity, clock }) => new ResponsesWriter(identity, echo, clock, request.names),
     own: {
       speaks: ({ nativeResponses }, adapter) => nativeResponses && adapter?.responses !== undefined,
       plain: offerOf(
@@ -86,7 +87,7 @@ function offerOf(request: ResponsesRequest, { input, hosted, dropped }: SentInpu
   return {
     hosted,
     native: (start) => ({
-      writer: new ResponsesWriter(start.identity, request.echo, () => start.clock.now(), null),
+      writer: new ResponsesWriter(start.identity, request.echo, start.clock, null),
       dropped: [...dropped, ...leftParts(request, start), ...start.terms.unpriced],
       searchesMax: hosted?.types.some(isWebSearch) === true ? hosted.callsMax : 0,
       ask: (sink) => ask({ ...request, input }, start, sink),

@@ -33,7 +33,7 @@ const call = (index: number): AnswerEvent => ({ type: 'tool_call', choice: 0, in
 const args = (index: number, said: string): AnswerEvent => ({ type: 'tool_arguments', choice: 0, index, text: said })
 
 function writer(body: Record<string, unknown> = {}): ResponsesWriter {
-  return new ResponsesWriter(IDENTITY, parseResponses({ input: 'x', ...body }).echo, () => 1_763_651_165_900)
+  return new ResponsesWriter(IDENTITY, parseResponses({ input: 'x', ...body }).echo, { now: () => 1_763_651_165_900 })
 }
 
 // Our own writer made them; the assertions check their form.

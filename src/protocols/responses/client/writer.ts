@@ -1,3 +1,4 @@
+import type { Clock } from '../../../base/clock.ts'
 import type { ApiError } from '../../../base/errors.ts'
 import { isContent, type AnswerEvent, type ItemEvent, type ItemFields } from '../../../kinds/answer/event.ts'
 import type { AnswerWriter, ChargedUsage, KeptEnd } from '../../../kinds/answer/writer.ts'
@@ -21,7 +22,7 @@ const NO_FIELDS: ItemFields = Object.freeze({})
 export class ResponsesWriter implements AnswerWriter {
   readonly #identity: ChunkIdentity
   readonly #echo: RequestEcho
-  readonly #nowMs: () => number
+  readonly #clock: Pick<Clock, 'now'>
   readonly #output: ResponseOutput
   #sequence = 0
   /** Whether some event had content: before that, the stream may start again. */
@@ -32,11 +33,11 @@ export class ResponsesWriter implements AnswerWriter {
 
   readonly #names: ToolNames | null
 
-  /** `nowMs` is the wall clock, for the time of completion; `names` maps chat names of called tools to the tools. */
-  constructor(identity: ChunkIdentity, echo: RequestEcho, nowMs: () => number, names: ToolNames | null = null) {
+  /** `names` maps chat names of called tools to the tools. */
+  constructor(identity: ChunkIdentity, echo: RequestEcho, clock: Pick<Clock, 'now'>, names: ToolNames | null = null) {
     this.#identity = identity
     this.#echo = echo
-    this.#nowMs = nowMs
+    this.#clock = clock
     this.#names = names
     this.#output = this.#newOutput((type, fields) => this.#event(type, fields))
   }
@@ -144,7 +145,7 @@ export class ResponsesWriter implements AnswerWriter {
   /** The time of the first call, so that the kept answer and the sent one agree. */
   #completedAt(status: ResponseState['status']): number | null {
     if (status !== 'completed') return null
-    this.#completed ??= Math.floor(this.#nowMs() / 1_000)
+    this.#completed ??= Math.floor(this.#clock.now() / 1_000)
     return this.#completed
   }
 }

@@ -29,13 +29,15 @@ export function readChat({ json, jsonMember }: ClientInput): ClientChat {
 
 /** `dropped` are the parts of the client's request that the chat leaves out. */
 export function chatCall(chat: ChatRequest, dropped: readonly string[] = []): ClientChat {
+  const { stream, includeUsage } = chat
   return {
     type: 'chat',
     chat,
     words: {},
     dropped: () => dropped,
-    writer: ({ identity }) => new ChatWriter(identity, chat.includeUsage),
-    splice: (identity) => (chat.stream ? (field) => textAround(identity, field) : null),
+    writer: ({ identity }) => new ChatWriter(identity, includeUsage),
+    // It lives as long as the answer, which the chat should not.
+    splice: (identity) => (stream ? (field) => textAround(identity, field) : null),
     sameNames: 'openai',
   }
 }
