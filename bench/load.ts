@@ -46,8 +46,8 @@ export interface LoadResult {
   readonly p99Ms: number
 }
 
-/** The last event of a Response repeats all of its text. */
-const TAIL_BYTES = 8_192
+/** The last event of a Response repeats its text, and the tools of its request. */
+const TAIL_BYTES = 65_536
 const INPUTS = 2_048
 /** What the end of a complete stream contains, whichever server it passed through. */
 const STREAM_ENDS: Readonly<Record<ClientName, RegExp>> = {
