@@ -57,6 +57,16 @@ export interface JsonMember {
   readonly moveTo?: (copy: Buffer) => void
 }
 
+/** The body for a provider, of parts that contain the bytes of `moved`, whose own memory need not stay. */
+export function movedInto(parts: readonly Buffer[], moved: JsonMember | null): Buffer {
+  const body = Buffer.concat(parts)
+  const place = moved === null ? -1 : parts.indexOf(moved.bytes)
+  if (moved === null || place === -1) return body
+  const from = parts.slice(0, place).reduce((sum, { length }) => sum + length, 0)
+  moved.moveTo?.(body.subarray(from, from + moved.bytes.length))
+  return body
+}
+
 /** The position of a member's value in the outermost object, and the number of keys before each of its ends. */
 interface MemberPlace {
   readonly from: number

@@ -22,3 +22,8 @@ export function given<T extends Readonly<Record<string, unknown>>>(fields: T): G
   // Exactly the values that Given takes out of the type are left out.
   return kept as Given<T>
 }
+
+/** `list` itself if `changed` has the same items, so that whoever asks what has changed compares one value. */
+export function unlessChanged<T>(list: readonly T[], changed: readonly T[]): readonly T[] {
+  return changed.length === list.length && changed.every((item, index) => item === list[index]) ? list : changed
+}

@@ -195,6 +195,38 @@ test('safeguards reach the provider byte for byte: numbers, escapes and order as
   }
 })
 
+test('long messages and tools reach the provider as the client wrote them, unless something in them must change', async () => {
+  answerWhole()
+  const long = 'A long question, which nobody writes again. '.repeat(200)
+  const text = (more: string): string => `{ "type": "text", "text": ${JSON.stringify(long)}${more} }`
+  const turn = (block: string): string => `[ {"role": "user", "content": [${block}]} ]`
+  const tools = `[ {"name": "read", "description": "${long}", "input_schema": {"type": "object", "maximum": 1.0}} ]`
+  const sent = async (model: string, messages: string): Promise<string> => {
+    const body = `{"model":"${model}","max_tokens":100,"tools":${tools},"messages":${messages}}`
+    const answer = await tollgate.post('/v1/messages', key, body)
+    assert.equal(answer.status, 200, answer.text)
+    const got = (upstream.received.at(-1) ?? assert.fail()).body.toString()
+    assert.ok(got.includes(`"tools":${tools}`))
+    return got
+  }
+  const marked = turn(text(', "cache_control": {"type": "ephemeral"}'))
+  const plain = turn(text(''))
+  assert.ok((await sent('anthropic/claude', marked)).includes(`"messages":${marked}`))
+  assert.ok((await sent('anthropic/plain', plain)).includes(`"messages":${plain}`))
+  const rewritten = {
+    'a mark without a price': [marked, [{ role: 'user', content: [{ type: 'text', text: long }] }]],
+    'a name that comes twice': [
+      turn(text(', "text": "Hi"')),
+      [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+    ],
+  } as const
+  for (const [name, [messages, expected]] of Object.entries(rewritten)) {
+    const got = await sent('anthropic/plain', messages)
+    assert.deepEqual(JSON.parse(got).messages, expected, name)
+    assert.equal(got.split('"text":').length, 2, name)
+  }
+})
+
 test('a max_tokens beyond the model is lowered, and the budget for thinking with it', async () => {
   answerWhole()
   const { status, raw } = await ask({

@@ -1,6 +1,6 @@
 import { ApiError } from '../../base/errors.ts'
 import { contentOf } from './parts.ts'
-import type { ChatMessage, ChatToolCall, ChatPart, ChatRequest } from './request.ts'
+import type { ChatMessage, ChatToolCall, ChatPart, ChatRequest, RawMessages } from './request.ts'
 import { badMessage, copyJson, field, isObject, quoted, type RawObject } from '../fields/body-fields.ts'
 import type { JsonMember } from '../../base/json-scan.ts'
 import { ownValue } from '../../base/own-value.ts'
@@ -116,9 +116,9 @@ export function withRawMessages(request: ChatRequest, json: unknown, member: Jso
   return { ...request, rawMessages: { ...member, of: request.messages } }
 }
 
-/** The bytes of the messages, if they still equal the request's messages. */
-export function rawMessagesOf({ messages, rawMessages }: ChatRequest): Buffer | null {
-  return rawMessages !== undefined && rawMessages.of === messages ? rawMessages.bytes : null
+/** The messages as bytes, if they still equal the request's messages. */
+export function rawMessagesOf({ messages, rawMessages }: ChatRequest): RawMessages | null {
+  return rawMessages !== undefined && rawMessages.of === messages ? rawMessages : null
 }
 
 /** The number of keys in the messages; NaN if one of the messages is not passed on unchanged. */

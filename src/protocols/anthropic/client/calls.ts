@@ -1,5 +1,7 @@
 import { ApiError } from '../../../base/errors.ts'
+import { type JsonMember, movedInto } from '../../../base/json-scan.ts'
 import { JsonBytes, jsonParts } from '../../../base/json-text.ts'
+import { unlessChanged } from '../../../base/objects.ts'
 import { wholeParameter } from '../../../base/query-parameters.ts'
 import { isoTime } from '../../../base/time.ts'
 import type { Endpoint, Model } from '../../../catalog/catalog.ts'
@@ -61,8 +63,7 @@ export const ANTHROPIC: ClientSide = {
 }
 
 function readMessages({ json, jsonMember, headers, sessionId, rawBody, requestId }: ClientInput): ClientChat {
-  const safeguards = isObject(json) && Object.hasOwn(json, 'safeguards') ? jsonMember('safeguards') : null
-  const request = parseMessages(json, { headers, bytes: rawBody.length, safeguards })
+  const request = parseMessages(json, { headers, bytes: rawBody.length, jsonMember })
   const { chat, withheld, untranslated, omitsThinking } = request
   const plain: ChatOffer = {
     hosted: request.serverTools,
@@ -171,11 +172,43 @@ function withBetas(headers: MessagesRequest['headers'], betas: readonly string[]
     : { ...headers, [BETAS]: [...(given === undefined ? [] : [given]), ...betas].join(',') }
 }
 
-/** `safeguards` is passed on byte for byte: reading and writing JSON may change numbers, escapes or order. */
-function bytesOf({ safeguards }: MessagesRequest, body: Readonly<Record<string, unknown>>): Buffer {
-  if (safeguards === null || body['safeguards'] === undefined) return Buffer.from(JSON.stringify(body))
-  const raw = new JsonBytes(safeguards)
-  return Buffer.concat(jsonParts({ ...body, safeguards: raw }, [raw]))
+/** A field that is passed on byte for byte: reading and writing JSON may change numbers, escapes or order. */
+const EXACT = 'safeguards'
+/** Fields that may be long, and are not written again if nothing in them has changed. */
+const LONG: readonly string[] = ['messages', 'system', 'tools']
+/** A shorter field is written again as quickly. */
+const LONG_BYTES_MIN = 4_096
+
+function bytesOf(request: MessagesRequest, body: RawObject): Buffer {
+  const members = Object.keys(body).flatMap((name) => {
+    const member = passedMember(request, name, body[name])
+    return member === null ? [] : [{ name, member, raw: new JsonBytes(member.bytes) }]
+  })
+  if (members.length === 0) return Buffer.from(JSON.stringify(body))
+  const lifted = Object.fromEntries(members.map(({ name, raw }) => [name, raw]))
+  const parts = jsonParts(
+    { ...body, ...lifted },
+    members.map(({ raw }) => raw),
+  )
+  const [longest] = members
+    .map(({ member }) => member)
+    .toSorted((left, right) => right.bytes.length - left.bytes.length)
+  return movedInto(parts, longest ?? null)
+}
+
+/** null = the field is written again: it is short, or differs from the client's bytes. */
+function passedMember({ body, member }: MessagesRequest, name: string, value: unknown): JsonMember | null {
+  if (name === EXACT) return member(name)
+  if (!LONG.includes(name) || value !== body[name]) return null
+  const found = member(name)
+  // A name that comes twice in an object counts once here: its provider might read the other value.
+  return found !== null && found.bytes.length >= LONG_BYTES_MIN && keysIn(value) === found.keys ? found : null
+}
+
+function keysIn(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  return inner.reduce<number>((sum, each) => sum + keysIn(each), Array.isArray(value) ? 0 : inner.length)
 }
 
 /** A model in the form of Anthropic's protocol (clients.md 2). */
@@ -267,9 +300,13 @@ export function nativeBody(
   const management = clearingOnly(native['context_management'])
   if (management === null) delete native['context_management']
   else native['context_management'] = management
-  if (Array.isArray(native['tools'])) native['tools'] = native['tools'].map(boundedTool)
-  if (Array.isArray(native['messages']))
-    native['messages'] = native['messages'].flatMap((message: unknown) => ownMessage(message, reader))
+  const { tools, messages } = native
+  if (Array.isArray(tools)) native['tools'] = unlessChanged<unknown>(tools, tools.map(boundedTool))
+  if (Array.isArray(messages))
+    native['messages'] = unlessChanged<unknown>(
+      messages,
+      messages.flatMap((message: unknown) => ownMessage(message, reader)),
+    )
   return cacheMarks === 'all' ? native : markedBody(native, cacheMarks)
 }
 
@@ -314,8 +351,11 @@ type ThoughtReader = Pick<NativeTerms, 'signer' | 'echoesThoughts'>
 function ownMessage(message: unknown, reader: ThoughtReader): readonly unknown[] {
   if (!isObject(message) || message['role'] !== 'assistant' || !Array.isArray(message['content'])) return [message]
   const given: readonly unknown[] = message['content']
-  const content = given.flatMap((block) => ownBlock(block, reader))
-  if (content.length === given.length && content.every((block, index) => block === given[index])) return [message]
+  const content = unlessChanged(
+    given,
+    given.flatMap((block) => ownBlock(block, reader)),
+  )
+  if (content === given) return [message]
   return content.length === 0 ? [] : [{ ...message, content }]
 }
 
@@ -346,28 +386,36 @@ function unsigned(block: RawObject): RawObject {
 
 /** Places that may have a cache mark: the body, tools, system, blocks, and blocks of results. */
 function markedBody(body: Record<string, unknown>, marks: 'short' | 'none'): Record<string, unknown> {
-  const marked = markedOf(body, marks)
+  const marked = { ...markedOf(body, marks) }
   for (const name of ['tools', 'system']) marked[name] = markedList(marked[name], marks)
   for (const name of ['tools', 'system']) if (marked[name] === undefined) delete marked[name]
-  if (Array.isArray(marked['messages']))
-    marked['messages'] = marked['messages'].map((message: unknown) =>
-      isObject(message) ? { ...message, content: markedList(message['content'], marks) } : message,
+  const { messages } = marked
+  if (Array.isArray(messages))
+    marked['messages'] = unlessChanged<unknown>(
+      messages,
+      messages.map((message: unknown) => (isObject(message) ? withMarkedContent(message, marks) : message)),
     )
   return marked
 }
 
 function markedList(list: unknown, marks: 'short' | 'none'): unknown {
   if (!Array.isArray(list)) return list
-  return list.map((item: unknown) => {
-    if (!isObject(item)) return item
-    const marked = markedOf(item, marks)
-    return Array.isArray(marked['content']) ? { ...marked, content: markedList(marked['content'], marks) } : marked
-  })
+  return unlessChanged<unknown>(
+    list,
+    list.map((item: unknown) => (isObject(item) ? withMarkedContent(markedOf(item, marks), marks) : item)),
+  )
 }
 
-function markedOf(holder: RawObject, marks: 'short' | 'none'): Record<string, unknown> {
+function withMarkedContent(holder: RawObject, marks: 'short' | 'none'): RawObject {
+  const { content } = holder
+  const marked = markedList(content, marks)
+  return marked === content ? holder : { ...holder, content: marked }
+}
+
+function markedOf(holder: RawObject, marks: 'short' | 'none'): RawObject {
+  if (!('cache_control' in holder)) return holder
   const { cache_control: mark, ...rest } = holder
   if (mark === undefined || mark === null || marks === 'none') return rest
   const isLong = isObject(mark) && mark['ttl'] === '1h'
-  return { ...rest, cache_control: isLong ? { type: 'ephemeral' } : mark }
+  return isLong ? { ...rest, cache_control: { type: 'ephemeral' } } : holder
 }

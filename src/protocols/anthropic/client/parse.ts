@@ -58,12 +58,15 @@ export interface MessagesSource {
   readonly headers: IncomingHttpHeaders
   /** The length of the body. */
   readonly bytes: number
-  /** The member `safeguards` of the body; null = it occurs not at all or more than once. */
-  readonly safeguards?: JsonMember | null
+  /** A member of the body as its bytes; null = it occurs not at all or more than once. */
+  readonly jsonMember?: (name: string) => JsonMember | null
 }
 
 /** Reads the body of a Messages request (clients.md 2): required fields first, then types and ranges. */
-export function parseMessages(json: unknown, { headers, bytes, safeguards }: MessagesSource): MessagesRequest {
+export function parseMessages(
+  json: unknown,
+  { headers, bytes, jsonMember = () => null }: MessagesSource,
+): MessagesRequest {
   const body = bodyObject(json)
   const notes = newNotes()
   const conversation = conversationOf(body, notes)
@@ -75,7 +78,7 @@ export function parseMessages(json: unknown, { headers, bytes, safeguards }: Mes
     ...read,
     chat: { ...read.chat, maxTokens, textBytes: textBytes(read.chat, bytes, notes) },
     headers: passedHeaders(headers),
-    safeguards: safeguards?.bytes ?? null,
+    member: jsonMember,
   }
 }
 
@@ -90,7 +93,7 @@ function readBody(
   body: RawObject,
   notes: ReadingNotes,
   messages: readonly ChatMessage[],
-): Omit<MessagesRequest, 'headers' | 'safeguards'> {
+): Omit<MessagesRequest, 'headers' | 'member'> {
   const model = stringField(body, 'model')
   const stream = booleanField(body, 'stream') ?? false
   const tools = parseTools(body, notes)

@@ -1,4 +1,5 @@
 import type { ChatRequest } from '../../../kinds/chat/request.ts'
+import type { JsonMember } from '../../../base/json-scan.ts'
 import type { RawObject } from '../../../kinds/fields/body-fields.ts'
 
 /** A request of Anthropic's Messages (clients.md 2). */
@@ -9,8 +10,8 @@ export interface MessagesRequest {
   readonly body: RawObject
   /** The client's headers that are sent with its body. */
   readonly headers: Readonly<Record<string, string>>
-  /** The bytes of `safeguards`, which such a provider may compare; null = it is sent like any other field. */
-  readonly safeguards: Buffer | null
+  /** A field of the body as the client's bytes; null = it is written again. */
+  readonly member: (name: string) => JsonMember | null
   /** Tools that the provider runs; null = none. */
   readonly serverTools: ServerTools | null
   /**

@@ -1,3 +1,4 @@
+import { movedInto } from '../../../base/json-scan.ts'
 import { JsonBytes, jsonParts } from '../../../base/json-text.ts'
 import type { Endpoint } from '../../../catalog/catalog.ts'
 import { keyHeaders } from '../../../catalog/dialect.ts'
@@ -140,12 +141,8 @@ export function openaiBytes(call: ChatCall): Buffer {
   const { request: fitted } = fittedRequest(call.request, call.endpoint)
   const raw = takesRaw(call, fitted) ? rawMessagesOf(call.request) : null
   if (raw === null) return Buffer.from(JSON.stringify(bodyOf(call, fitted)))
-  const messages = new JsonBytes(raw)
-  const parts = jsonParts({ ...bodyOf(call, { ...fitted, messages: [] }), messages }, [messages])
-  const body = Buffer.concat(parts)
-  const from = parts[0]?.length ?? 0
-  call.request.rawMessages?.moveTo?.(body.subarray(from, from + raw.length))
-  return body
+  const messages = new JsonBytes(raw.bytes)
+  return movedInto(jsonParts({ ...bodyOf(call, { ...fitted, messages: [] }), messages }, [messages]), raw)
 }
 
 /**

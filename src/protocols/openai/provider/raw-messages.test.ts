@@ -24,7 +24,7 @@ function rawOf(
   messages: string,
   around = (given: string): string => `{"model":"m","messages":${given}}`,
 ): string | null {
-  return rawMessagesOf(requestOf(around(messages)))?.toString() ?? null
+  return rawMessagesOf(requestOf(around(messages)))?.bytes.toString() ?? null
 }
 
 const long = (content: string, more = ''): string => `{"role":"user","content":${content}${more}}`
