@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { flatTools } from './flat-tools.ts'
 import { parseResponses } from './parse.ts'
 import { TextArgument } from './call-item.ts'
 import { ToolNames } from '../request.ts'
@@ -200,4 +201,26 @@ test('a tool that chat cannot say may be offered, but not demanded; fields that 
     of_next_year: { a: 1 },
   })
   assert.deepEqual(input.passed, { truncation: 'auto', of_next_year: { a: 1 } })
+})
+
+test('what only a provider of the protocol reads of functions is their JSON beyond that of the functions of chat', () => {
+  const tool = fc.record(
+    {
+      type: fc.constant('function'),
+      name: fc.constantFrom('a', 'b', 'read_file'),
+      description: fc.constantFrom('', 'Reads', 7),
+      parameters: fc.constantFrom(null, {}, { type: 'object', properties: { path: { type: 'string' } } }),
+      strict: fc.constantFrom(true, null),
+      defer_loading: fc.constant(true),
+      output_schema: fc.constant({ type: 'object', description: 'What only its own providers read.' }),
+    },
+    { requiredKeys: ['type', 'name'] },
+  )
+  const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+  fc.assert(
+    fc.property(fc.array(tool, { minLength: 1, maxLength: 4 }), (tools) => {
+      const { functions, unreadBytes } = flatTools(tools, [], null)
+      assert.equal(unreadBytes, Math.max(0, bytes(tools) - bytes(functions ?? [])))
+    }),
+  )
 })

@@ -1,3 +1,4 @@
+import { ownValue } from '../../../base/own-value.ts'
 import type { ChatRequest, ChatTool } from '../../../kinds/chat/request.ts'
 import { field, isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
 import { type InputItem, ToolNames, type ToolOrigin } from '../request.ts'
@@ -57,15 +58,29 @@ export function flatTools(
   const declared = [...tools.filter(({ type }) => type === 'function'), ...foundTools(searched)]
   return {
     functions: kept.length === 0 ? null : kept,
-    unreadBytes: Math.max(0, bytesOf(declared) - bytesOf(kept)),
+    unreadBytes: offered.length === kept.length && tools.every(isPlain) ? 0 : bytesBeyond(declared, kept),
     choice,
     names,
     dropped: [...dropped],
   }
 }
 
-function bytesOf(tools: readonly unknown[]): number {
-  return Buffer.byteLength(JSON.stringify(tools))
+/** The bytes of what only a provider of the protocol reads of the tools. */
+function bytesBeyond(declared: readonly unknown[], kept: readonly unknown[]): number {
+  return Math.max(0, Buffer.byteLength(JSON.stringify(declared)) - Buffer.byteLength(JSON.stringify(kept)))
+}
+
+const OF_CHAT: Readonly<Record<string, (value: unknown) => boolean>> = {
+  type: (value) => value === 'function',
+  name: (value) => typeof value === 'string',
+  description: (value) => typeof value === 'string' && value !== '',
+  parameters: isObject,
+  strict: (value) => typeof value === 'boolean',
+}
+
+/** Whether all of a tool is in its function of chat, whose JSON is longer. */
+function isPlain(tool: RawObject): boolean {
+  return Object.entries(tool).every(([name, value]) => ownValue(OF_CHAT, name)?.(value) === true)
 }
 
 /** The origin of a Responses tool, or of a choice of one; null = only its provider could run it. */

@@ -7,7 +7,8 @@ import { endOf, failureOf, idTail, responseBody, type ResponseState } from './re
 import { type Emit, MessageItem, NativeItem, ReasoningItem, type ItemPlace, type OutputItem } from './output-item.ts'
 import type { RequestEcho, ToolNames } from '../request.ts'
 import { plainDetail } from '../../../kinds/chat/thoughts.ts'
-import { isObject } from '../../../kinds/fields/body-fields.ts'
+import { isObject, type RawObject } from '../../../kinds/fields/body-fields.ts'
+import { JsonBytes } from '../../../base/json-text.ts'
 import { CallItem, CustomCallItem, ToolCallItem, type ClientCall } from './call-item.ts'
 import { encodeDetails } from '../../../kinds/answer/provenance.ts'
 
@@ -30,12 +31,13 @@ export class ResponsesWriter implements AnswerWriter {
   #out: string[] = []
   #completed: number | null = null
   #serviceTier: string | null = null
-
+  readonly #tools: RepeatedTools
   readonly #names: ToolNames | null
 
   /** `names` maps chat names of called tools to the tools. */
   constructor(identity: ChunkIdentity, echo: RequestEcho, clock: Pick<Clock, 'now'>, names: ToolNames | null = null) {
     this.#identity = identity
+    this.#tools = new RepeatedTools(echo.tools)
     this.#echo = echo
     this.#clock = clock
     this.#names = names
@@ -132,7 +134,8 @@ export class ResponsesWriter implements AnswerWriter {
   }
 
   #put(type: string, fields: Readonly<Record<string, unknown>>): void {
-    this.#out.push(`event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: this.#sequence, ...fields })}\n\n`)
+    const data = this.#tools.json({ type, sequence_number: this.#sequence, ...fields })
+    this.#out.push(`event: ${type}\ndata: ${data}\n\n`)
     this.#sequence += 1
   }
 
@@ -147,6 +150,28 @@ export class ResponsesWriter implements AnswerWriter {
     if (status !== 'completed') return null
     this.#completed ??= Math.floor(this.#clock.now() / 1_000)
     return this.#completed
+  }
+}
+
+/**
+ * The tools of a request, which three events repeat: they are written as JSON once, since agents send 20 kB of them.
+ */
+class RepeatedTools {
+  readonly #tools: readonly RawObject[]
+  #known: { readonly text: string; readonly mark: JsonBytes } | null = null
+
+  constructor(tools: readonly RawObject[]) {
+    this.#tools = tools
+  }
+
+  /** The JSON of an event, which may have a Response with the tools. */
+  json(event: Readonly<Record<string, unknown>>): string {
+    const { response } = event
+    if (!isObject(response) || this.#tools.length === 0) return JSON.stringify(event)
+    this.#known ??= { text: JSON.stringify(this.#tools), mark: new JsonBytes(NOTHING) }
+    const { text, mark } = this.#known
+    const [before, after] = mark.split(JSON.stringify({ ...event, response: { ...response, tools: mark } })) ?? ['', '']
+    return before + text + after
   }
 }
 
