@@ -99,7 +99,7 @@ function beginClient(read: Reread<ClientChat>, start: AttemptStart, sink: Answer
   const native = client.own?.speaks(endpoint, adapter) === true ? (offer?.native(asked) ?? null) : null
   const hosted = offer?.hosted ?? null
   const splice = client.splice?.(identity) ?? null
-  return new ChatAttempt(
+  const attempt = new ChatAttempt(
     {
       asked: askedOf(chat, endpoint, 1, countInput),
       writer: native?.writer ?? client.writer(asked),
@@ -117,12 +117,16 @@ function beginClient(read: Reread<ClientChat>, start: AttemptStart, sink: Answer
         : askTranslated(start, chat, answers, { words, splice })
     },
   )
+  // Counted now, while the request is there, but after its provider has it.
+  if (native === null && chat.stream && client.beginsWithCount === true) countInput()
+  return attempt
 }
 
-/** The tokens of the request, which are counted only if they are asked for. */
+/** The tokens of the request, which are counted once, and only if they are asked for. */
 function inputCount(read: Reread<ClientChat>, { tokens, candidate }: AttemptStart): () => number {
   const { tokenizer } = candidate.model
-  return () => tokens.countChat(read.value.chat, tokenizer)
+  let known: number | null = null
+  return () => (known ??= tokens.countChat(read.value.chat, tokenizer))
 }
 
 /** The form of the request that its plan's hold covers; null = its protocol has no other form than a chat. */

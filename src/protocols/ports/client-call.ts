@@ -117,6 +117,8 @@ export interface ClientChat {
   readonly keepAlive?: Buffer
   /** Parts of the request that the chat leaves out at an endpoint with these terms. */
   dropped(terms: ChatTerms): readonly string[]
+  /** Whether its stream begins with the number of the request's tokens; absent = no. */
+  readonly beginsWithCount?: true
   /** The writer of an answer to the chat. */
   writer(start: ClientStart): AnswerWriter
   /** The bytes around a text in its stream; absent = no event may be `spliced`. */

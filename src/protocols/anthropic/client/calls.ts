@@ -81,6 +81,7 @@ function readMessages({ json, jsonMember, headers, sessionId, rawBody, requestId
     session: sessionId ?? sessionOf(headers['x-claude-code-session-id']),
     keepAlive: PING,
     dropped: () => [...withheld, ...untranslated],
+    beginsWithCount: true,
     writer: ({ identity, countInput }) => new MessagesWriter({ ...identity, requestId }, omitsThinking, countInput),
     own: {
       // The operator may turn it off for a service that supports only a part of the protocol.
