@@ -58,6 +58,7 @@ export const SCENARIOS: readonly Scenario[] = [
   { ...stream('agent of chat, 100 kB', 'burst', 32, PRODUCT), ...AGENT },
   { ...stream('agent of Messages, 100 kB', 'translated', 32, PRODUCT), ...AGENT, client: 'messages' },
   { ...stream('agent of Responses, 100 kB', 'responses', 32, PRODUCT), ...AGENT, client: 'responses' },
+  { ...stream('agent of Messages at OpenAI, 100 kB', 'burst', 32, PRODUCT), ...AGENT, client: 'messages' },
   // 140 kB of request, 16.8 MB of answer.
   chat('embeddings of 2,048 inputs', { model: 'vectors', prompt: cut(LATIN, 60), clients: 4 }),
 ]

@@ -100,7 +100,7 @@ const ATTACKS: readonly Attack[] = [
   }),
   attack('sources of an answer, one by one', CITATIONS, foldAnswer),
   attack('the same for a client of Messages', CITATIONS, (events) =>
-    new MessagesWriter(IDENTITY, false, () => 1).whole(foldAnswer([]), USED, events),
+    new MessagesWriter(IDENTITY, false, 1).whole(foldAnswer([]), USED, events),
   ),
   attack('the same for a client of Gemini', CITATIONS, (events) => {
     const parts = new CandidateParts(false)

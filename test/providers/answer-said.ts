@@ -49,7 +49,7 @@ export const PROTOCOLS: Readonly<Record<string, ClientProtocol>> = {
     finishes: {},
   },
   messages: {
-    writer: () => new MessagesWriter({ ...IDENTITY, requestId: 'r' }, false, () => 1),
+    writer: () => new MessagesWriter({ ...IDENTITY, requestId: 'r' }, false, 1),
     stream: (raw) => {
       const { message, unclosed } = put(eventsOf(raw))
       assert.equal(unclosed, 0)

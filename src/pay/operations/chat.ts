@@ -90,16 +90,16 @@ function recountedClient(client: ClientChat, plan: Plan, tokens: PlanInput['toke
 function beginClient(read: Reread<ClientChat>, start: AttemptStart, sink: AnswerSink<Buffer>): ChatAttempt {
   const client = read.value
   const { chat, words } = client
-  const { candidate, adapter, plan, identity } = start
-  const { endpoint } = candidate
+  const { candidate, adapter, plan, identity, tokens } = start
+  const { endpoint, model } = candidate
   const terms = termsOf(client, endpoint)
   const countInput = inputCount(read, start)
-  const asked = { ...start, terms, countInput }
+  const asked = { ...start, terms, estimateInput: () => tokens.estimateChat(chat, model.tokenizer) }
   const offer = offerOf(client, plan)
   const native = client.own?.speaks(endpoint, adapter) === true ? (offer?.native(asked) ?? null) : null
   const hosted = offer?.hosted ?? null
   const splice = client.splice?.(identity) ?? null
-  const attempt = new ChatAttempt(
+  return new ChatAttempt(
     {
       asked: askedOf(chat, endpoint, 1, countInput),
       writer: native?.writer ?? client.writer(asked),
@@ -117,16 +117,12 @@ function beginClient(read: Reread<ClientChat>, start: AttemptStart, sink: Answer
         : askTranslated(start, chat, answers, { words, splice })
     },
   )
-  // Counted now, while the request is there, but after its provider has it.
-  if (native === null && chat.stream && client.beginsWithCount === true) countInput()
-  return attempt
 }
 
-/** The tokens of the request, which are counted once, and only if they are asked for. */
+/** Counts the tokens of the request, which is read again for it. */
 function inputCount(read: Reread<ClientChat>, { tokens, candidate }: AttemptStart): () => number {
   const { tokenizer } = candidate.model
-  let known: number | null = null
-  return () => (known ??= tokens.countChat(read.value.chat, tokenizer))
+  return () => tokens.countChat(read.value.chat, tokenizer)
 }
 
 /** The form of the request that its plan's hold covers; null = its protocol has no other form than a chat. */

@@ -160,3 +160,15 @@ test('the search for a too long text ends with its time limit: the provider refu
   assert.equal(hurried.findLonger(texts, 50, null), null)
   assert.ok(nowMs < 1_000, String(nowMs))
 })
+
+test('an estimate of a long input is near its count', () => {
+  const tokens = createTokenCounter()
+  const prompt = Array.from({ length: 3_000 }, (_value, index) => `${index}. The harbour is open, гавань открыта`).join(
+    '\n',
+  )
+  const request = chat({ prompt, messages: null })
+  const estimate = tokens.estimateChat(request, 'o200k_base')
+  const count = tokens.countChat(request, 'o200k_base')
+  assert.ok(Math.abs(estimate / count - 1) < 0.1, `${estimate} of ${count}`)
+  assert.equal(tokens.estimateChat(request, 'o200k_base'), count)
+})

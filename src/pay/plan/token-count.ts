@@ -15,6 +15,8 @@ const SLICE_CHARS = 1_024
 const COUNT_MS_MAX = 60
 /** The slices that are counted however long it takes: 8 KiB of text are always counted in full. */
 const SLICES_MIN = 8
+/** The slices of an estimate, which is then right within some percent. */
+const SLICES_ESTIMATED = 16
 const UTF8_BYTES_PER_UNIT = 3
 const MESSAGE_TOKENS = 4
 const MESSAGE_TOKENS_MAX = 8
@@ -30,6 +32,8 @@ export interface TokenCounter {
   countText(text: string, tokenizer: string | null): number
   /** Tokens of the whole input: texts, roles, tools, schema, and media by a rough rule. */
   countChat(request: ChatRequest, tokenizer: string | null): number
+  /** About as many, from a sample if the input is long: a count of 100 kB costs three times as much as their answer. */
+  estimateChat(request: ChatRequest, tokenizer: string | null): number
   /**
    * The most tokens of everything except media, by the model's own encoding. null = its encoding is unknown: the count
    * by another encoding is no bound, and may be a fifth of the true one.
@@ -77,7 +81,7 @@ export function createTokenCounter(
     if (known?.name === name) return known
     // The time includes the writing of a schema of up to 10 MB as text.
     const startMs = sample.time.begin()
-    const { tokens, counted, rest } = countTexts(inputTexts(request), counterOf(tokenizer), sample, startMs)
+    const { tokens, counted, rest } = countTexts(inputTexts(request), counterOf(tokenizer), sample, { startMs })
     const bytes = rest.reduce((sum, { text, start, end }) => sum + Buffer.byteLength(text.slice(start, end)), 0)
     const count = { name, tokens, most: counted + bytes }
     counts.set(request, count)
@@ -87,6 +91,12 @@ export function createTokenCounter(
     countText,
     countChat: (request, tokenizer) =>
       countInput(request, tokenizer).tokens + frameTokens(request) + mediaTokens(request.messages),
+    estimateChat(request, tokenizer) {
+      const { tokens } =
+        counts.get(request) ??
+        countTexts(inputTexts(request), counterOf(tokenizer), sample, { slicesMax: SLICES_ESTIMATED })
+      return tokens + frameTokens(request) + mediaTokens(request.messages)
+    },
     mostOfChat(request, tokenizer) {
       if (encodingOf(tokenizer) === null) return null
       const { most } = countInput(request, tokenizer)
@@ -208,13 +218,14 @@ function countTexts(
   texts: readonly string[],
   count: (slice: string) => number,
   { random, time }: Sampler,
-  startMs = time.begin(),
+  { startMs = time.begin(), slicesMax = Infinity }: { readonly startMs?: number; readonly slicesMax?: number } = {},
 ): Counted {
   const slices = slicesOf(texts)
   let counted = 0
   let chars = 0
   let left = slices.length
-  while (left > 0 && (slices.length - left < SLICES_MIN || time.isLeft(startMs))) {
+  const isWanted = (done: number): boolean => done < slicesMax && (done < SLICES_MIN || time.isLeft(startMs))
+  while (left > 0 && isWanted(slices.length - left)) {
     const { text, start, end } = takeSlice(slices, Math.floor(random() * left), left - 1)
     counted += count(text.slice(start, end))
     chars += end - start

@@ -117,8 +117,6 @@ export interface ClientChat {
   readonly keepAlive?: Buffer
   /** Parts of the request that the chat leaves out at an endpoint with these terms. */
   dropped(terms: ChatTerms): readonly string[]
-  /** Whether its stream begins with the number of the request's tokens; absent = no. */
-  readonly beginsWithCount?: true
   /** The writer of an answer to the chat. */
   writer(start: ClientStart): AnswerWriter
   /** The bytes around a text in its stream; absent = no event may be `spliced`. */
@@ -197,8 +195,8 @@ export interface ClientStart {
   readonly identity: ChunkIdentity
   readonly clock: Clock
   readonly terms: ChatTerms
-  /** The number of tokens of the request by the model's tokenizer, counted on demand. */
-  readonly countInput: () => number
+  /** About the number of tokens of the request. It has the request, so nobody may keep it. */
+  readonly estimateInput: () => number
 }
 
 /** The session in a header; null = it is absent or no usable name. */

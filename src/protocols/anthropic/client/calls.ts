@@ -81,8 +81,8 @@ function readMessages({ json, jsonMember, headers, sessionId, rawBody, requestId
     session: sessionId ?? sessionOf(headers['x-claude-code-session-id']),
     keepAlive: PING,
     dropped: () => [...withheld, ...untranslated],
-    beginsWithCount: true,
-    writer: ({ identity, countInput }) => new MessagesWriter({ ...identity, requestId }, omitsThinking, countInput),
+    writer: ({ identity, estimateInput }) =>
+      new MessagesWriter({ ...identity, requestId }, omitsThinking, chat.stream ? estimateInput() : 0),
     own: {
       // The operator may turn it off for a service that supports only a part of the protocol.
       speaks: ({ nativeMessages = true }, adapter) =>

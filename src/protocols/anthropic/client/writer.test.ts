@@ -28,7 +28,7 @@ interface Written {
 }
 
 function written(events: readonly AnswerEvent[], omitsThinking = false): Written {
-  const writer = new MessagesWriter(IDENTITY, omitsThinking, () => 9)
+  const writer = new MessagesWriter(IDENTITY, omitsThinking, 9)
   const end = new AnswerEnd()
   for (const event of events) end.add(event)
   const text = Buffer.concat([...events.map((event) => writer.write([event])), writer.end(end.result(), USAGE)])
@@ -38,7 +38,7 @@ function written(events: readonly AnswerEvent[], omitsThinking = false): Written
       .split('\n\n')
       .filter((block) => block !== '')
       .map((block) => JSON.parse(block.split('\ndata: ')[1] ?? '')),
-    whole: new MessagesWriter(IDENTITY, omitsThinking, () => 9).whole(foldAnswer(events), USAGE, events),
+    whole: new MessagesWriter(IDENTITY, omitsThinking, 9).whole(foldAnswer(events), USAGE, events),
   }
 }
 
@@ -188,7 +188,7 @@ test('the reasons of an end are those of the protocol', () => {
 })
 
 test('an error is the last event of a stream', () => {
-  const writer = new MessagesWriter(IDENTITY, false, () => 0)
+  const writer = new MessagesWriter(IDENTITY, false, 0)
   assert.equal(
     writer.fail(new ApiError('provider_timeout', 'Late')).toString('utf8'),
     'event: error\ndata: {"type":"error","error":{"type":"timeout_error","message":"Late"},"request_id":"req-1"}\n\n',

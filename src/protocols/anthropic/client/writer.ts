@@ -41,13 +41,13 @@ function messageId(generationId: string): string {
 export class MessagesWriter implements AnswerWriter {
   readonly #identity: MessageIdentity
   readonly #omitsThinking: boolean
-  /** Our count of the input tokens, for the start of a stream: the provider reports them only at the end. */
-  readonly #inputTokens: () => number
+  /** Our estimate of the input tokens, for the start of a stream: the provider reports them only at the end. */
+  readonly #inputTokens: number
   readonly #blocks: ContentBlocks
   #out = ''
   #started = false
 
-  constructor(identity: MessageIdentity, omitsThinking: boolean, inputTokens: () => number) {
+  constructor(identity: MessageIdentity, omitsThinking: boolean, inputTokens: number) {
     this.#identity = identity
     this.#omitsThinking = omitsThinking
     this.#inputTokens = inputTokens
@@ -97,7 +97,7 @@ export class MessagesWriter implements AnswerWriter {
   #start(): void {
     if (this.#started) return
     this.#started = true
-    const usage = { input_tokens: this.#inputTokens(), output_tokens: 0 }
+    const usage = { input_tokens: this.#inputTokens, output_tokens: 0 }
     const message = { ...this.#head([]), stop_reason: null, stop_sequence: null, usage }
     this.#event({ type: 'message_start', message })
   }
@@ -221,13 +221,13 @@ export class UnfilteredMessages implements AnswerWriter {
   whole(answer: ChatAnswer, usage: ChargedUsage, events: readonly AnswerEvent[]): Record<string, unknown> {
     const sent = events.findLast((event) => event.type === 'wire')?.sent
     if (sent === undefined || Buffer.isBuffer(sent))
-      return new MessagesWriter(this.#identity, false, () => 0).whole(answer, usage, events)
+      return new MessagesWriter(this.#identity, false, 0).whole(answer, usage, events)
     const message = { ...sent, id: messageId(this.#identity.id), model: this.#identity.model }
     return charged({ ...message, ...reason(sent, answer.choices[0]) }, usage)
   }
 
   #translated(end: StreamEnd, usage: ChargedUsage): Buffer {
-    const text = new MessagesWriter(this.#identity, false, () => 0).end(end, usage).toString('utf8')
+    const text = new MessagesWriter(this.#identity, false, 0).end(end, usage).toString('utf8')
     // The start of the message has already been sent.
     return Buffer.from(text.slice(text.indexOf('event: message_delta')))
   }
