@@ -15,8 +15,6 @@ const SLICE_CHARS = 1_024
 const COUNT_MS_MAX = 60
 /** The slices that are counted however long it takes: 8 KiB of text are always counted in full. */
 const SLICES_MIN = 8
-/** The slices of an estimate, which is then right within some percent. */
-const SLICES_ESTIMATED = 16
 const UTF8_BYTES_PER_UNIT = 3
 const MESSAGE_TOKENS = 4
 const MESSAGE_TOKENS_MAX = 8
@@ -32,7 +30,10 @@ export interface TokenCounter {
   countText(text: string, tokenizer: string | null): number
   /** Tokens of the whole input: texts, roles, tools, schema, and media by a rough rule. */
   countChat(request: ChatRequest, tokenizer: string | null): number
-  /** About as many, from a sample if the input is long: a count of 100 kB costs three times as much as their answer. */
+  /**
+   * About as many, from a sample of 8 KiB if the input is longer: a count of 100 kB costs three times as much as their
+   * answer.
+   */
   estimateChat(request: ChatRequest, tokenizer: string | null): number
   /**
    * The most tokens of everything except media, by the model's own encoding. null = its encoding is unknown: the count
@@ -93,8 +94,7 @@ export function createTokenCounter(
       countInput(request, tokenizer).tokens + frameTokens(request) + mediaTokens(request.messages),
     estimateChat(request, tokenizer) {
       const { tokens } =
-        counts.get(request) ??
-        countTexts(inputTexts(request), counterOf(tokenizer), sample, { slicesMax: SLICES_ESTIMATED })
+        counts.get(request) ?? countTexts(inputTexts(request), counterOf(tokenizer), sample, { slicesMax: SLICES_MIN })
       return tokens + frameTokens(request) + mediaTokens(request.messages)
     },
     mostOfChat(request, tokenizer) {
