@@ -1,3 +1,4 @@
+import { given } from '../base/objects.ts'
 import { isAccent } from '../base/accent.ts'
 import { isTimezone } from '../ledger/period.ts'
 import {
@@ -21,7 +22,7 @@ import {
   type SettingsEntry,
 } from './document.ts'
 import { GivenFields } from './entry-fields.ts'
-import { defined, FieldReader } from './field-reader.ts'
+import { FieldReader } from './field-reader.ts'
 import { type FileProblem, type Problem, lineOf, readSource, sourceOfJson, type SourceNode } from './source-tree.ts'
 import { MARKUP } from './customer-prices.ts'
 import { readModel } from './model-entry.ts'
@@ -74,7 +75,7 @@ function readDocument(
 ): CatalogDocument {
   const reader = new FieldReader(source, '', problems, before)
   const bundled = reader.flag('bundled', true)
-  const except = defined({ bundled_except: reader.texts('bundled_except') })
+  const except = given({ bundled_except: reader.texts('bundled_except') })
   const settings = readSettings(reader)
   const providers: Record<string, ProviderEntry> = {}
   const listed = reader.map('providers')
@@ -120,7 +121,7 @@ export function parseSettingsJson(value: unknown): {
   const problems: Problem[] = []
   const reader = new FieldReader(sourceOfJson(value), '', problems)
   const settings = readSettings(reader)
-  const given = value !== null && typeof value === 'object' && 'maintenance' in value
+  const isNamed = value !== null && typeof value === 'object' && 'maintenance' in value
   const notice = reader.map('maintenance')
   const maintenance =
     notice === null
@@ -128,7 +129,7 @@ export function parseSettingsJson(value: unknown): {
       : { message: notice.text('message'), retry_after: notice.whole('retry_after', 1, SECONDS_MAX) }
   notice?.done()
   reader.done()
-  return { settings: given ? { ...settings, maintenance } : settings, problems }
+  return { settings: isNamed ? { ...settings, maintenance } : settings, problems }
 }
 
 function readSettings(reader: FieldReader): SettingsEntry {
@@ -145,8 +146,8 @@ function readSettings(reader: FieldReader): SettingsEntry {
   }
   const markup = MARKUP.read(reader, 'markup')
   return {
-    ...defined({ timezone, rates: rates === null ? null : rateTexts, rates_source: ratesSource, markup }),
-    ...defined({ model_fallbacks: readFallbacks(reader) }),
+    ...given({ timezone, rates: rates === null ? null : rateTexts, rates_source: ratesSource, markup }),
+    ...given({ model_fallbacks: readFallbacks(reader) }),
     ...readPlain(reader),
   }
 }
@@ -164,7 +165,7 @@ function readFallbacks(reader: FieldReader): Readonly<Record<string, string>> | 
 }
 
 function readPlain(reader: FieldReader): GivenSettings {
-  const given: Partial<Record<SettingName, unknown>> = {}
+  const named: Partial<Record<SettingName, unknown>> = {}
   for (const [name, row] of SETTING_ROWS) {
     const value =
       row.kind === 'numbers'
@@ -176,10 +177,10 @@ function readPlain(reader: FieldReader): GivenSettings {
             : reader.has(name)
               ? reader.flag(name, row.fallback)
               : null
-    if (value !== null) given[name] = value
+    if (value !== null) named[name] = value
   }
   // Each setting was read by its row's rules.
-  return given as GivenSettings
+  return named as GivenSettings
 }
 
 /** A map of required whole numbers, each within its bounds. */
@@ -236,14 +237,14 @@ function readProvider(reader: FieldReader, adapters: KnownAdapters): ProviderEnt
   fields.read('timeouts')
   const quirks = reader.map('dialect')
   const entry = {
-    ...defined({
+    ...given({
       name: reader.text('name'),
       base_url: baseUrl,
       api_key: keys?.filter((key) => key !== '') ?? null,
       auth: readAuth(reader, adapter),
     }),
     ...fields.all(),
-    ...defined({ dialect: quirks === null ? null : readDialect(quirks, adapter) }),
+    ...given({ dialect: quirks === null ? null : readDialect(quirks, adapter) }),
   }
   const sdkPackage = readSdkPackage(reader, adapter, adapters)
   reader.done()

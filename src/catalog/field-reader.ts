@@ -188,13 +188,3 @@ export class FieldReader {
     }
   }
 }
-
-type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], null> }
-
-/**
- * The fields that are not null: an absent field stays absent in the document, so that defaults are not written back.
- */
-export function defined<T extends Record<string, unknown>>(fields: T): Defined<T> {
-  // The filter removes exactly the values that Defined takes out of the type.
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Defined<T>
-}

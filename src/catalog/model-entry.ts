@@ -1,3 +1,4 @@
+import { given } from '../base/objects.ts'
 import { MODEL_TYPES, type ModelType } from './catalog.ts'
 import {
   ENDPOINT_FIELDS,
@@ -11,7 +12,7 @@ import {
   type TieredPrice,
 } from './document.ts'
 import { GivenFields } from './entry-fields.ts'
-import { defined, type FieldReader } from './field-reader.ts'
+import { type FieldReader } from './field-reader.ts'
 import { missingPrices, uncharged, type EndpointUses } from './price-sheet.ts'
 import { WEEKDAYS } from '../base/time.ts'
 import { isTimezone } from '../ledger/period.ts'
@@ -178,7 +179,7 @@ function readEndpoint(
     ['sell', sell],
   ] as const)
     if (type !== null && given !== null) checkComplete(reader, key, given, type, bounded)
-  const rest = { ...defined({ sell: sells }), ...fields.all() }
+  const rest = { ...given({ sell: sells }), ...fields.all() }
   const entry = {
     provider: reader.required('provider'),
     model: reader.required('model'),

@@ -1,3 +1,4 @@
+import { given } from '../base/objects.ts'
 import { withoutTrailing } from '../base/text.ts'
 import { PRICE_KEYS, type PriceKey } from '../tables/meter-table.ts'
 import { MODEL_TYPE_TABLE } from '../tables/model-types.ts'
@@ -5,7 +6,7 @@ import { ONE, parseDecimal, type Decimal } from '../base/money.ts'
 import { providerAuth } from './auth.ts'
 import type { Endpoint, Model, Prices, Provider, Settings, Snapshot, KnownAdapters } from './catalog.ts'
 import { dialectOf, type Dialect } from './dialect.ts'
-import { defined } from './field-reader.ts'
+
 import { fault, type Fault } from './source-tree.ts'
 import { plainWordAt, servesAsAsked } from '../tables/service-tier-table.ts'
 import { knownQuirks } from './known-quirks.ts'
@@ -122,7 +123,7 @@ function providerOf(slug: string, entry: ProviderEntry, adapters: KnownAdapters,
   const asked = { adapter: entry.adapter, baseUrl }
   const dialect = dialectOf(entry.dialect, {
     ...knownQuirks(asked, null),
-    ...defined({ service_tier: plainWordAt(asked) }),
+    ...given({ service_tier: plainWordAt(asked) }),
   })
   return Object.freeze({
     slug,

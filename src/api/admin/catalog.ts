@@ -1,3 +1,4 @@
+import { given } from '../../base/objects.ts'
 import type { Principal } from '../../access/principal.ts'
 import { decimalText, rubles } from '../../base/money.ts'
 import { fieldError, reasonError } from '../../base/refusals.ts'
@@ -5,7 +6,7 @@ import type { CatalogWarning } from '../../catalog/catalog-warning.ts'
 import type { KnownAdapters, Endpoint, Model, Prices, Snapshot } from '../../catalog/catalog.ts'
 import { parseDocumentJson, parseModelJson, parseSettingsJson } from '../../catalog/document-reader.ts'
 import { type CatalogDocument, EMPTY_DOCUMENT, type ModelEntry, endpointId } from '../../catalog/document.ts'
-import { defined } from '../../catalog/field-reader.ts'
+
 import { type PriceActor, usedSince } from '../../catalog/held-prices.ts'
 import type { PriceChange } from '../../catalog/price-list.ts'
 import { alikeModels } from '../../catalog/offered-models.ts'
@@ -268,7 +269,7 @@ function wireRow({
 }: ModelEntry): WireRow {
   return {
     type,
-    ...defined({
+    ...given({
       name: name ?? null,
       context_length: context_length ?? null,
       max_completion_tokens: max_completion_tokens ?? null,
