@@ -298,6 +298,8 @@ const PART_CHARS = 1_048_576
 
 /** A body longer than this is read in parts, so that other requests run between them. */
 const MOMENT_BYTES = 524_288
+/** A longer body is kept as it was read: it is read again all at once, which takes at most ~60 ms. */
+const AGAIN_BYTES_MAX = 2_097_152
 
 /** Parses a scanned body; a bad one gives `invalid_json` with one sentence that says why. */
 export function parseJsonObject(body: Buffer): Record<string, unknown> {
@@ -308,6 +310,11 @@ export function parseJsonObject(body: Buffer): Record<string, unknown> {
 
 export function isLong(body: Buffer): boolean {
   return body.length > MOMENT_BYTES
+}
+
+/** Whether what was read of a body may be dropped, to be read again if it is asked for. */
+export function isReadAgain(body: Buffer): boolean {
+  return body.length <= AGAIN_BYTES_MAX
 }
 
 /** The same for a long body, with turns for other requests in between. */

@@ -4,7 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import { timedId, type IdSource } from '../base/ids.ts'
 import type { JsonMember } from '../base/json-scan.ts'
 import type { BodyHold } from './body-budget.ts'
-import { isLong, parseJsonObject, type Body } from './body.ts'
+import { isReadAgain, parseJsonObject, type Body } from './body.ts'
 import type { Call, EdgeAccess, Route, TurnMemory } from './edge.ts'
 import { RequestLine, type RequestLogSink } from './request-log.ts'
 
@@ -113,8 +113,7 @@ export class Exchange<P> implements Call<P> {
 
   dropJson(): void {
     const { body } = this
-    // A long one is read in turns, so it cannot be read again at once.
-    if (this.#json !== undefined && body !== null && !isLong(body.bytes)) this.#json = 'dropped'
+    if (this.#json !== undefined && body !== null && isReadAgain(body.bytes)) this.#json = 'dropped'
   }
 
   get rawBody(): Buffer | undefined {

@@ -4,7 +4,7 @@ import type { UploadedFile, UploadedForm } from '../../kinds/fields/uploaded-for
 import type { Principal } from '../../access/principal.ts'
 import { protocolOfPath } from '../../base/client-protocol.ts'
 import { HIJACKED, type Call, type Reply, type Route } from '../../http/edge.ts'
-import { isLong } from '../../http/body.ts'
+import { isLong, isReadAgain } from '../../http/body.ts'
 import { parseMultipart } from '../../http/multipart.ts'
 import { publicUrlOf } from '../../http/public-url.ts'
 import { payerOf, type IdempotentCalls, NOT_KEPT } from '../idempotency/idempotent-calls.ts'
@@ -106,7 +106,7 @@ function inputOf(
   refuseNulInForm(form)
   const { accountId } = payerOf(call)
   const outward = (name: string): string => ports.outwardName(accountId, name)
-  const isReadAgain = form === null && rawBody.length >= REREAD_BYTES_MIN && !isLong(rawBody) && call.turn === null
+  const mayDrop = form === null && call.turn === null && rawBody.length >= REREAD_BYTES_MIN && isReadAgain(rawBody)
   const input = {
     json: outwardBody(json, outward),
     given: json,
@@ -120,7 +120,7 @@ function inputOf(
     requestId: call.requestId,
     sessionId: sessionOf(request.headers['x-session-id']),
     publicUrl: publicUrlOf(ports.publicUrl, { request, isSecure }),
-    again: isReadAgain ? () => inputOf(ports, kind, call).input : null,
+    again: mayDrop ? () => inputOf(ports, kind, call).input : null,
   }
   return { input, form }
 }
