@@ -299,7 +299,7 @@ const PART_CHARS = 1_048_576
 /** A body longer than this is read in parts, so that other requests run between them. */
 const MOMENT_BYTES = 524_288
 /** A longer body is kept as it was read: it is read again all at once, which takes at most ~60 ms. */
-const AGAIN_BYTES_MAX = 2_097_152
+const AGAIN_BYTES_MAX = 1_048_576
 
 /** Parses a scanned body; a bad one gives `invalid_json` with one sentence that says why. */
 export function parseJsonObject(body: Buffer): Record<string, unknown> {

@@ -104,7 +104,12 @@ export class Exchange<P> implements Call<P> {
   }
 
   get json(): Record<string, unknown> | undefined {
-    return this.#json === 'dropped' ? parseJsonObject(this.body?.bytes ?? NO_BYTES) : this.#json
+    if (this.#json !== 'dropped') return this.#json
+    // All that a failed attempt asks for is read at once.
+    const json = parseJsonObject(this.body?.bytes ?? NO_BYTES)
+    this.#json = json
+    setImmediate(() => (this.#json = 'dropped'))
+    return json
   }
 
   set json(value: Record<string, unknown> | undefined) {

@@ -39,6 +39,8 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   yandex: 'adapter: yandex',
 }
 
+/** The process stands still while its heap is written. */
+const PATIENT = 'timeouts: { connect: 60, first_byte: 600, progress: 600 }'
 const ENDS = ['', '-second', '-third']
 
 const { upstream, tollgate, key } = await serve(
@@ -48,7 +50,9 @@ rates: { USD: 92.50 }
 providers:
 ${Object.entries(PROVIDERS)
   .map(([name, of]) =>
-    ENDS.map((end) => `  ${name}${end}: { name: ${name}${end}, ${of}, base_url: "${url}", api_key: k }`).join('\n'),
+    ENDS.map(
+      (end) => `  ${name}${end}: { name: ${name}${end}, ${of}, base_url: "${url}", api_key: k, ${PATIENT} }`,
+    ).join('\n'),
   )
   .join('\n')}
 models:

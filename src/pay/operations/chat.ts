@@ -65,6 +65,7 @@ export function chatFields(chat: ChatRequest): ChatFields {
  */
 export function chatOperation(read: Reread<ClientChat>, adapters: AdapterTable): Operation {
   const { type, chat, keepAlive, contentType = null, session = null } = read.value
+  const counts = new InputCounts(read)
   return {
     type,
     ...chatFields(chat),
@@ -75,7 +76,8 @@ export function chatOperation(read: Reread<ClientChat>, adapters: AdapterTable):
     plan: (input) => planClient(read.value, input, adapters),
     recounted: (plan, tokens) => recountedClient(read.value, plan, tokens),
     begin: (start, sink) => {
-      const attempt = beginClient(read, start, sink)
+      counts.keep(start)
+      const attempt = beginClient(read, counts, start, sink)
       read.drop()
       return attempt
     },
@@ -87,13 +89,17 @@ function recountedClient(client: ClientChat, plan: Plan, tokens: PlanInput['toke
   return smaller === null ? null : { ...smaller, isSpecial: plan.isSpecial === true }
 }
 
-function beginClient(read: Reread<ClientChat>, start: AttemptStart, sink: AnswerSink<Buffer>): ChatAttempt {
+function beginClient(
+  read: Reread<ClientChat>,
+  counts: InputCounts,
+  start: AttemptStart,
+  sink: AnswerSink<Buffer>,
+): ChatAttempt {
   const client = read.value
   const { chat, words } = client
   const { candidate, adapter, plan, identity, tokens } = start
   const { endpoint, model } = candidate
   const terms = termsOf(client, endpoint)
-  const countInput = inputCount(read, start)
   const asked = { ...start, terms, estimateInput: () => tokens.estimateChat(chat, model.tokenizer) }
   const offer = offerOf(client, plan)
   const native = client.own?.speaks(endpoint, adapter) === true ? (offer?.native(asked) ?? null) : null
@@ -101,7 +107,7 @@ function beginClient(read: Reread<ClientChat>, start: AttemptStart, sink: Answer
   const splice = client.splice?.(identity) ?? null
   return new ChatAttempt(
     {
-      asked: askedOf(chat, endpoint, 1, countInput),
+      asked: askedOf(chat, endpoint, 1, counts.of(start)),
       writer: native?.writer ?? client.writer(asked),
       inputs: 1,
       ...(hosted === null ? {} : { readings: 1 + hosted.callsMax }),
@@ -119,10 +125,34 @@ function beginClient(read: Reread<ClientChat>, start: AttemptStart, sink: Answer
   )
 }
 
-/** Counts the tokens of the request, which is read again for it. */
-function inputCount(read: Reread<ClientChat>, { tokens, candidate }: AttemptStart): () => number {
-  const { tokenizer } = candidate.model
-  return () => tokens.countChat(read.value.chat, tokenizer)
+/**
+ * Counts of the request, which is read again for one. A count of a long text is a sample, so what the hold was made of
+ * must also be what is charged.
+ */
+class InputCounts {
+  readonly #read: Reread<ClientChat>
+  readonly #known = new Map<string | null, number>()
+
+  constructor(read: Reread<ClientChat>) {
+    this.#read = read
+  }
+
+  /** Remembers what the plan has counted, before the request is dropped. */
+  keep({ tokens, plan }: AttemptStart): void {
+    for (const { model } of plan.candidates) {
+      const known = tokens.knownChat(this.#read.value.chat, model.tokenizer)
+      if (known !== null) this.#known.set(model.tokenizer, known)
+    }
+  }
+
+  of({ tokens, candidate }: AttemptStart): () => number {
+    const { tokenizer } = candidate.model
+    return () => {
+      const count = this.#known.get(tokenizer) ?? tokens.countChat(this.#read.value.chat, tokenizer)
+      this.#known.set(tokenizer, count)
+      return count
+    }
+  }
 }
 
 /** The form of the request that its plan's hold covers; null = its protocol has no other form than a chat. */

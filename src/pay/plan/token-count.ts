@@ -30,6 +30,8 @@ export interface TokenCounter {
   countText(text: string, tokenizer: string | null): number
   /** Tokens of the whole input: texts, roles, tools, schema, and media by a rough rule. */
   countChat(request: ChatRequest, tokenizer: string | null): number
+  /** The same if it is counted already; null = it is not. */
+  knownChat(request: ChatRequest, tokenizer: string | null): number | null
   /**
    * About as many, from a sample of 8 KiB if the input is longer: a count of 100 kB costs three times as much as their
    * answer.
@@ -69,7 +71,7 @@ export function createTokenCounter(
   const counts = new WeakMap<ChatRequest, InputCount>()
   /** Synchronous, because the plan is: a request near a limit cannot be priced before the encoding is loaded. */
   const counterOf = (tokenizer: string | null): ((slice: string) => number) => {
-    const name = encodingOf(tokenizer) ?? 'o200k_base'
+    const name = nameOf(tokenizer)
     const encoding = loaded.get(name) ?? Encoding.load(name)
     loaded.set(name, encoding)
     return (slice) => encoding.count(slice)
@@ -77,7 +79,7 @@ export function createTokenCounter(
   const countText = (text: string, tokenizer: string | null): number =>
     countTexts([text], counterOf(tokenizer), sample).tokens
   const countInput = (request: ChatRequest, tokenizer: string | null): InputCount => {
-    const name = encodingOf(tokenizer) ?? 'o200k_base'
+    const name = nameOf(tokenizer)
     const known = counts.get(request)
     if (known?.name === name) return known
     // The time includes the writing of a schema of up to 10 MB as text.
@@ -88,13 +90,19 @@ export function createTokenCounter(
     counts.set(request, count)
     return count
   }
+  const countChat = (request: ChatRequest, tokenizer: string | null): number =>
+    countInput(request, tokenizer).tokens + frameTokens(request) + mediaTokens(request.messages)
   return {
     countText,
-    countChat: (request, tokenizer) =>
-      countInput(request, tokenizer).tokens + frameTokens(request) + mediaTokens(request.messages),
+    countChat,
+    knownChat: (request, tokenizer) =>
+      counts.get(request)?.name === nameOf(tokenizer) ? countChat(request, tokenizer) : null,
     estimateChat(request, tokenizer) {
+      const known = counts.get(request)
       const { tokens } =
-        counts.get(request) ?? countTexts(inputTexts(request), counterOf(tokenizer), sample, { slicesMax: SLICES_MIN })
+        known?.name === nameOf(tokenizer)
+          ? known
+          : countTexts(inputTexts(request), counterOf(tokenizer), sample, { slicesMax: SLICES_MIN })
       return tokens + frameTokens(request) + mediaTokens(request.messages)
     },
     mostOfChat(request, tokenizer) {
@@ -120,6 +128,10 @@ export function createTokenCounter(
     },
     warm: () => void countText('warm', null),
   }
+}
+
+function nameOf(tokenizer: string | null): EncodingName {
+  return encodingOf(tokenizer) ?? 'o200k_base'
 }
 
 /** The texts that may have more than `max` tokens, since a byte makes at most one token; the longest come first. */

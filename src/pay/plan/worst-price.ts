@@ -186,9 +186,6 @@ export class InputHold {
 
   /** Why the hold is so large, for a refusal; null = it covers only the text and the answer. */
   reason(routes: readonly { readonly model: Model; readonly endpoint: Endpoint }[]): string | null {
-    const { inputModalities, parameters } = this.#request
-    const isText = inputModalities.size === 0 && parameters['web_search_options'] === undefined
-    if (isText && this.#hosted === null) return null
     const unmeasured = new Set<Unmeasured>()
     for (const { endpoint } of routes)
       for (const name of mediaBound(this.#request.messages, endpoint).unmeasured) unmeasured.add(name)

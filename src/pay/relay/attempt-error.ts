@@ -307,13 +307,14 @@ function isSaidIn(sent: unknown, words: string): boolean {
   // The depth is bounded where the request is parsed.
   const read = (value: unknown): void => {
     if (typeof value === 'string') texts.push(value)
-    if (typeof value === 'object' && value !== null) {
+    if (Array.isArray(value)) for (const child of value as readonly unknown[]) read(child)
+    else if (typeof value === 'object' && value !== null)
       for (const [name, child] of Object.entries(value)) {
-        if (!Array.isArray(value)) all.push(name)
+        all.push(name)
         if (typeof child === 'string' && FRAME.has(name)) all.push(child)
         else read(child)
       }
-    } else all.push(String(value))
+    else all.push(String(value))
   }
   read(sent)
   return [all.join(' '), texts.join(' '), texts.join('')].some((text) => {
@@ -343,12 +344,18 @@ function textsOf(value: object): readonly string[] | null {
     if (typeof next === 'string') {
       texts.push(next.replaceAll(/\s+/g, ' '))
       chars += next.length
+    } else if (Array.isArray(next)) {
+      for (const child of next as readonly unknown[]) if (mayHaveText(child)) left.push(child)
     } else if (typeof next === 'object' && next !== null) {
-      for (const [name, child] of Object.entries(next)) if (!NAMES.has(name) && child !== null) left.push(child)
+      for (const [name, child] of Object.entries(next)) if (mayHaveText(child) && !NAMES.has(name)) left.push(child)
     }
     if (chars > COMPARED_CHARS_MAX) return null
   }
   return texts
+}
+
+function mayHaveText(value: unknown): boolean {
+  return typeof value === 'string' || (typeof value === 'object' && value !== null)
 }
 
 function repeats(said: string, texts: readonly string[]): boolean {

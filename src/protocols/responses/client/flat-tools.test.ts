@@ -206,21 +206,32 @@ test('a tool that chat cannot say may be offered, but not demanded; fields that 
 test('what only a provider of the protocol reads of functions is their JSON beyond that of the functions of chat', () => {
   const tool = fc.record(
     {
-      type: fc.constant('function'),
+      type: fc.constantFrom('function', 'function', 'function', 'namespace'),
       name: fc.constantFrom('a', 'b', 'read_file'),
       description: fc.constantFrom('', 'Reads', 7),
       parameters: fc.constantFrom(null, {}, { type: 'object', properties: { path: { type: 'string' } } }),
       strict: fc.constantFrom(true, null),
       defer_loading: fc.constant(true),
       output_schema: fc.constant({ type: 'object', description: 'What only its own providers read.' }),
+      tools: fc.constant([{ type: 'function', name: 'inner', parameters: {} }]),
     },
     { requiredKeys: ['type', 'name'] },
   )
   const bytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+  const tools = fc.array(tool, { maxLength: 4 })
   fc.assert(
-    fc.property(fc.array(tool, { minLength: 1, maxLength: 4 }), (tools) => {
-      const { functions, unreadBytes } = flatTools(tools, [], null)
-      assert.equal(unreadBytes, Math.max(0, bytes(tools) - bytes(functions ?? [])))
+    fc.property(tools, tools, (given, found) => {
+      const output = {
+        type: 'tool_search_output',
+        call_id: 'c',
+        execution: 'client',
+        status: 'completed',
+        tools: found,
+      }
+      const chat = { step: 'output', callId: 'c', output: '' } as const
+      const { functions, unreadBytes } = flatTools(given, [{ type: 'native', value: output, chat }], null)
+      const declared = [...given.filter(({ type }) => type === 'function'), ...found]
+      assert.equal(unreadBytes, Math.max(0, bytes(declared) - bytes(functions ?? [])))
     }),
   )
 })

@@ -58,7 +58,7 @@ export function flatTools(
   const declared = [...tools.filter(({ type }) => type === 'function'), ...foundTools(searched)]
   return {
     functions: kept.length === 0 ? null : kept,
-    unreadBytes: offered.length === kept.length && tools.every(isPlain) ? 0 : bytesBeyond(declared, kept),
+    unreadBytes: kept.length === offered.length && offered.every(isPlain) ? 0 : bytesBeyond(declared, kept),
     choice,
     names,
     dropped: [...dropped],
