@@ -38,6 +38,7 @@ for (const { language, dark } of LOOKS) {
         .waitFor()
 
       await page.goto(`${tollgate.url}/operator/accounts/${customer.accountId}?tab=prices`)
+      await guest.settled()
       await page.getByRole('combobox', { name: t('field.group') }).click()
       await page.getByRole('option', { name: new RegExp(group) }).click()
       await page.getByRole('button', { name: t('common.save') }).click()
