@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, request, type ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { getHeapSnapshot } from 'node:v8'
-import { serve } from '../harness/gateway.ts'
+import { type Answer, serve } from '../harness/gateway.ts'
 import { until } from '../harness/patience.ts'
 
 /**
@@ -55,6 +55,7 @@ ${Object.entries(PROVIDERS)
     ).join('\n'),
   )
   .join('\n')}
+  healthy: { name: Healthy, adapter: openai, base_url: "${url}", api_key: k }
 models:
 ${Object.keys(PROVIDERS)
   .map((name) => {
@@ -63,6 +64,7 @@ ${Object.keys(PROVIDERS)
     return `  - { id: test/${name}, type: chat, context_length: 1000000, endpoints: [${endpoints.join(', ')}] }`
   })
   .join('\n')}
+  - { id: test/counted, type: chat, tokenizer: o200k_base, context_length: 1000000, endpoints: [{ provider: healthy, model: m, price: { currency: USD, prompt: 10, completion: 10 } }] }
 `,
 )
 
@@ -182,6 +184,29 @@ for (const stream of [true, false])
       for (const body of more) assert.ok(first?.equals(body), said)
     }
   })
+
+/** A part of it looks like the whole of another text, so a sample of it is no count. */
+const MIXED = 'The harbour is open today and the ships wait. '.repeat(1_500) + '港船海开今天等'.repeat(1_700)
+
+test('what a hold was counted to be is what is charged, however many answers without usage come at once', async () => {
+  const from = upstream.asked.length
+  const content = MIXED
+  const body = JSON.stringify({ model: 'test/counted', max_tokens: 5, messages: [{ role: 'user', content }] })
+  const answers: Promise<Answer>[] = []
+  for (let asked = 1; asked <= 12; asked += 1) {
+    // Enough for the count, not for a token of each byte.
+    const account = await tollgate.createAccount({ balance: 60 })
+    answers.push(tollgate.post('/v1/chat/completions', account.key, body))
+    await until(10_000, 'the provider has it', () => upstream.asked.length === from + asked)
+  }
+  const said = { index: 0, message: { role: 'assistant', content: 'fine' }, finish_reason: 'stop' }
+  const answer = JSON.stringify({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices: [said] })
+  for (const { response } of upstream.asked.slice(from))
+    response.writeHead(200, { 'content-type': 'application/json' }).end(answer)
+  const counted = (await Promise.all(answers)).map(({ status, body: { usage } }) => `${status} ${usage?.prompt_tokens}`)
+  assert.equal(new Set(counted).size, 1, counted.join())
+  assert.match(counted[0] ?? '', /^200 \d{5}$/)
+})
 
 /** Whose texts are in the heap. */
 async function keptTexts(): Promise<readonly string[]> {

@@ -143,6 +143,15 @@ test('402: a hold above the text says what it is for', () => {
     error.message,
     /The amount covers documents whose tokens only the provider can count: an input of up to 128000 tokens\. What is not used is given back\.$/,
   )
+  const earlier = { role: 'assistant', content: null, audio: { id: 'audio-1' } }
+  const spoken = refusal(() =>
+    planChat(
+      wish(chat({ messages: [{ role: 'user', content: 'Hi' }, earlier, { role: 'user', content: 'Again' }] }), {
+        funds: { availableMicro: 1n, keyRoomMicro: null },
+      }),
+    ),
+  )
+  assert.match(spoken.message, /The amount covers sound whose tokens only the provider can count/)
   const hosted = refusal(() =>
     planChat(wish(chat(), { hosted: { callsMax: 3 }, funds: { availableMicro: 1n, keyRoomMicro: null } })),
   )
