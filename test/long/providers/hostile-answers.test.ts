@@ -235,7 +235,7 @@ async function asked(door: Door, adapter: string, stream: boolean): Promise<Told
     body: JSON.stringify(body),
   })
   const raw = await answer.body.text()
-  assert.doesNotMatch(raw, new RegExp(`${SECRET}|secret-upstream-model|${new URL(upstream.url).port}`))
+  assert.doesNotMatch(raw, new RegExp(`${SECRET}|secret-upstream-model|:${new URL(upstream.url).port}`))
   const isStream = /event-stream/.test(String(answer.headers['content-type'])) || path.includes(':streamG')
   try {
     const told =
