@@ -50,7 +50,8 @@ const HASH_PRIME = 0x01000193
 
 /** A member of the outermost object, as its original bytes. */
 export interface JsonMember {
-  readonly bytes: Buffer
+  /** After `movedInto`, the same bytes in the provider's body. */
+  bytes: Buffer
   /** The number of keys of all objects in it. */
   readonly keys: number
   /** Tells whose memory holds `bytes` that `copy` has the same bytes, so that its own need not stay. */
@@ -63,7 +64,8 @@ export function movedInto(parts: readonly Buffer[], moved: JsonMember | null): B
   const place = moved === null ? -1 : parts.indexOf(moved.bytes)
   if (moved === null || place === -1) return body
   const from = parts.slice(0, place).reduce((sum, { length }) => sum + length, 0)
-  moved.moveTo?.(body.subarray(from, from + moved.bytes.length))
+  moved.bytes = body.subarray(from, from + moved.bytes.length)
+  moved.moveTo?.(moved.bytes)
   return body
 }
 

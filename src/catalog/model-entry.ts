@@ -12,7 +12,7 @@ import {
   type TieredPrice,
 } from './document.ts'
 import { GivenFields } from './entry-fields.ts'
-import { type FieldReader } from './field-reader.ts'
+import type { FieldReader } from './field-reader.ts'
 import { missingPrices, uncharged, type EndpointUses } from './price-sheet.ts'
 import { WEEKDAYS } from '../base/time.ts'
 import { isTimezone } from '../ledger/period.ts'
@@ -170,15 +170,15 @@ function readEndpoint(
   if (context !== null && most !== null && most > context)
     reader.problem('max_completion_tokens', 'above_context', { given: most, context })
   const uses = { listed: listed ?? [], native }
-  const check = type === null ? (): void => undefined : (given: FieldReader): void => checkCharged(given, type, uses)
+  const check = type === null ? (): void => undefined : (entry: FieldReader): void => checkCharged(entry, type, uses)
   const prices = price === null ? {} : readPriceEntry(price, check)
   const sells = sell === null ? null : readPriceEntry(sell, check)
   const bounded = outputBounded || reader.has('max_completion_tokens')
-  for (const [key, given] of [
+  for (const [key, map] of [
     ['price', price],
     ['sell', sell],
   ] as const)
-    if (type !== null && given !== null) checkComplete(reader, key, given, type, bounded)
+    if (type !== null && map !== null) checkComplete(reader, key, map, type, bounded)
   const rest = { ...given({ sell: sells }), ...fields.all() }
   const entry = {
     provider: reader.required('provider'),

@@ -6,7 +6,6 @@ import { ONE, parseDecimal, type Decimal } from '../base/money.ts'
 import { providerAuth } from './auth.ts'
 import type { Endpoint, Model, Prices, Provider, Settings, Snapshot, KnownAdapters } from './catalog.ts'
 import { dialectOf, type Dialect } from './dialect.ts'
-
 import { fault, type Fault } from './source-tree.ts'
 import { plainWordAt, servesAsAsked } from '../tables/service-tier-table.ts'
 import { knownQuirks } from './known-quirks.ts'

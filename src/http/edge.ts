@@ -70,7 +70,7 @@ export interface Call<P> {
   readonly query: URLSearchParams
   /** The JSON body, pre-scanned and parsed, always an object; undefined where body is `none` or multipart. */
   readonly json: unknown
-  /** Frees `json`, which is read again from `rawBody` each time it is asked for. */
+  /** Frees `json`, which is read again from `rawBody` in each turn of the loop that asks for it. */
   dropJson(): void
   /** The bytes `json` was parsed from, or the whole multipart body; absent where body is `none`. */
   readonly rawBody?: Buffer | undefined

@@ -190,8 +190,7 @@ const MIXED = 'The harbour is open today and the ships wait. '.repeat(1_500) + '
 
 test('what a hold was counted to be is what is charged, however many answers without usage come at once', async () => {
   const from = upstream.asked.length
-  const content = MIXED
-  const body = JSON.stringify({ model: 'test/counted', max_tokens: 5, messages: [{ role: 'user', content }] })
+  const body = JSON.stringify({ model: 'test/counted', max_tokens: 5, messages: [{ role: 'user', content: MIXED }] })
   const answers: Promise<Answer>[] = []
   for (let asked = 1; asked <= 12; asked += 1) {
     // Enough for the count, not for a token of each byte.

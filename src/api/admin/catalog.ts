@@ -6,7 +6,6 @@ import type { CatalogWarning } from '../../catalog/catalog-warning.ts'
 import type { KnownAdapters, Endpoint, Model, Prices, Snapshot } from '../../catalog/catalog.ts'
 import { parseDocumentJson, parseModelJson, parseSettingsJson } from '../../catalog/document-reader.ts'
 import { type CatalogDocument, EMPTY_DOCUMENT, type ModelEntry, endpointId } from '../../catalog/document.ts'
-
 import { type PriceActor, usedSince } from '../../catalog/held-prices.ts'
 import type { PriceChange } from '../../catalog/price-list.ts'
 import { alikeModels } from '../../catalog/offered-models.ts'

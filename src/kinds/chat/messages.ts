@@ -113,21 +113,7 @@ const BYTES_MIN = 8_192
 export function withRawMessages(request: ChatRequest, json: unknown, member: JsonMember | null): ChatRequest {
   if (member === null || member.bytes.length < BYTES_MIN || !isObject(json)) return request
   if (keysKept(json['messages'], request.messages) !== member.keys) return request
-  return { ...request, rawMessages: movingMessages(request.messages, member) }
-}
-
-/** Once they are moved, nothing keeps the client's own bytes. */
-function movingMessages(of: readonly ChatMessage[], { bytes, keys, moveTo }: JsonMember): RawMessages {
-  const moving: Writable<RawMessages> = { of, bytes, keys }
-  moving.moveTo = movingTo(moving, moveTo)
-  return moving
-}
-
-function movingTo(moving: Writable<RawMessages>, moveTo: JsonMember['moveTo']): (copy: Buffer) => void {
-  return (copy) => {
-    moving.bytes = copy
-    moveTo?.(copy)
-  }
+  return { ...request, rawMessages: { ...member, of: request.messages } }
 }
 
 /** The messages as bytes, if they still equal the request's messages. */

@@ -100,15 +100,15 @@ function beginClient(
   const { candidate, adapter, plan, identity, tokens } = start
   const { endpoint, model } = candidate
   const terms = termsOf(client, endpoint)
-  const asked = { ...start, terms, estimateInput: () => tokens.estimateChat(chat, model.tokenizer) }
+  const clientStart = { ...start, terms, estimateInput: () => tokens.estimateChat(chat, model.tokenizer) }
   const offer = offerOf(client, plan)
-  const native = client.own?.speaks(endpoint, adapter) === true ? (offer?.native(asked) ?? null) : null
+  const native = client.own?.speaks(endpoint, adapter) === true ? (offer?.native(clientStart) ?? null) : null
   const hosted = offer?.hosted ?? null
   const splice = client.splice?.(identity) ?? null
   return new ChatAttempt(
     {
       asked: askedOf(chat, endpoint, 1, counts.of(start)),
-      writer: native?.writer ?? client.writer(asked),
+      writer: native?.writer ?? client.writer(clientStart),
       inputs: 1,
       ...(hosted === null ? {} : { readings: 1 + hosted.callsMax }),
       ...(native?.searchesMax === undefined ? {} : { searchesMax: native.searchesMax }),

@@ -78,33 +78,33 @@ export function createTokenCounter(
   }
   const countText = (text: string, tokenizer: string | null): number =>
     countTexts([text], counterOf(tokenizer), sample).tokens
-  const countInput = (request: ChatRequest, tokenizer: string | null): InputCount => {
-    const name = nameOf(tokenizer)
+  const knownInput = (request: ChatRequest, tokenizer: string | null): InputCount | null => {
     const known = counts.get(request)
-    if (known?.name === name) return known
+    return known?.name === nameOf(tokenizer) ? known : null
+  }
+  const countInput = (request: ChatRequest, tokenizer: string | null): InputCount => {
+    const known = knownInput(request, tokenizer)
+    if (known !== null) return known
     // The time includes the writing of a schema of up to 10 MB as text.
     const startMs = sample.time.begin()
     const { tokens, counted, rest } = countTexts(inputTexts(request), counterOf(tokenizer), sample, { startMs })
     const bytes = rest.reduce((sum, { text, start, end }) => sum + Buffer.byteLength(text.slice(start, end)), 0)
-    const count = { name, tokens, most: counted + bytes }
+    const count = { name: nameOf(tokenizer), tokens, most: counted + bytes }
     counts.set(request, count)
     return count
   }
-  const countChat = (request: ChatRequest, tokenizer: string | null): number =>
-    countInput(request, tokenizer).tokens + frameTokens(request) + mediaTokens(request.messages)
+  const sampled = (request: ChatRequest, tokenizer: string | null): Counted =>
+    countTexts(inputTexts(request), counterOf(tokenizer), sample, { slicesMax: SLICES_MIN })
+  const whole = (request: ChatRequest, { tokens }: Pick<InputCount, 'tokens'>): number =>
+    tokens + frameTokens(request) + mediaTokens(request.messages)
   return {
     countText,
-    countChat,
-    knownChat: (request, tokenizer) =>
-      counts.get(request)?.name === nameOf(tokenizer) ? countChat(request, tokenizer) : null,
-    estimateChat(request, tokenizer) {
-      const known = counts.get(request)
-      const { tokens } =
-        known?.name === nameOf(tokenizer)
-          ? known
-          : countTexts(inputTexts(request), counterOf(tokenizer), sample, { slicesMax: SLICES_MIN })
-      return tokens + frameTokens(request) + mediaTokens(request.messages)
+    countChat: (request, tokenizer) => whole(request, countInput(request, tokenizer)),
+    knownChat(request, tokenizer) {
+      const known = knownInput(request, tokenizer)
+      return known === null ? null : whole(request, known)
     },
+    estimateChat: (request, tokenizer) => whole(request, knownInput(request, tokenizer) ?? sampled(request, tokenizer)),
     mostOfChat(request, tokenizer) {
       if (encodingOf(tokenizer) === null) return null
       const { most } = countInput(request, tokenizer)
